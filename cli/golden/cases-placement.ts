@@ -290,7 +290,7 @@ export const placementCases: readonly Case[] = [
     args: [...'admin hold create --region eu-north-1 --nodes 9 --reason acme --gpu-model'.split(' '), 'H200 SXM', T],
     answers: {
       adminHoldCreate: new Refusal(409, 'insufficient_capacity', REFUSALS.too_few_free_nodes(3, 9), {
-        reasons: [{ code: 'insufficient_capacity', nodes: 3, wanted: 9 }],
+        reasons: [{ code: 'insufficient_capacity', nodes: 3, requested: 9 }],
       }),
     },
   },

@@ -145,18 +145,18 @@ export const topologyCases: readonly Case[] = [
   line('admin-health-probe', `admin health probe ${node} ${T}`),
   line(
     'admin-health-override',
-    `admin health override ${name} node-agent --mute gpu_temperature --for 4h --reason aisle ${T}`,
+    `admin health override set ${name} node-agent --mute gpu_temperature --for 4h --reason aisle ${T}`,
   ),
   line(
     'admin-health-override-replace',
-    `admin health override ${node} node-agent --replace --alert fans=loud --tenant-message Repairs. --prevents host-changes --reason fans ${T}`,
+    `admin health override set ${node} node-agent --replace --alert fans=loud --tenant-message Repairs. --prevents host-changes --reason fans ${T}`,
   ),
   line(
     'admin-health-override-no-alert',
-    `admin health override ${node} node-agent --mute fans --tenant-message Repairs. --reason fans ${T}`,
+    `admin health override set ${node} node-agent --mute fans --tenant-message Repairs. --reason fans ${T}`,
   ),
-  line('admin-health-override-nothing', `admin health override ${node} node-agent --reason fans ${T}`),
-  line('admin-health-override-remove', `admin health override-remove ${node} node-agent ${T}`),
+  line('admin-health-override-nothing', `admin health override set ${node} node-agent --reason fans ${T}`),
+  line('admin-health-override-remove', `admin health override remove ${node} node-agent ${T}`),
   line('admin-clock-show', `admin clock show ${T}`),
   line('admin-clock-confirm', `admin clock confirm --reason checked --yes ${T}`),
   line('admin-health-breaker-show', `admin health breaker show ${T}`),

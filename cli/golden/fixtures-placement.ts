@@ -295,7 +295,7 @@ export const placementAnswers = {
   }),
   adminNodeLaunchFailuresClear: node,
   adminNodeHold: { ...node, is_held: true, held_reason: 'for acme' },
-  adminHoldCreate: { held_node_ids: [placementIds.node], wanted: 1 },
+  adminHoldCreate: { held_node_ids: [placementIds.node], requested: 1 },
   adminNodeDrain: { ...node, state: 'draining' },
   adminNodeConvertPlan: plan,
   adminNodeConvert: { ...node, capacity_mode: 'baremetal' },

@@ -49,7 +49,7 @@ const EXIT_OF_CODE: Readonly<Record<GpuaasErrorCode, keyof typeof EXIT>> = {
   unavailable: 'transient',
   network: 'transient',
   timeout: 'timeout',
-  unexpected_answer: 'failure',
+  unexpected_response: 'failure',
 };
 
 /** The command line itself is invalid. `help` names what to type instead. */
@@ -102,7 +102,7 @@ export class Interrupted extends Error {
 export const exitOf = (err: unknown): number => {
   if (err instanceof GpuaasError) {
     // A proxy in front of the API failed: retrying later is right.
-    if (err.code === 'unexpected_answer' && err.retryable) return EXIT.transient;
+    if (err.code === 'unexpected_response' && err.retryable) return EXIT.transient;
     return EXIT[EXIT_OF_CODE[err.code]];
   }
   if (err instanceof UsageError) return EXIT.usage;
@@ -134,7 +134,7 @@ const HELP: Readonly<Partial<Record<GpuaasErrorCode, string>>> = {
   region_disabled: 'List available regions: gpuaas region list',
   idempotency_key_reused: 'Use a new --idempotency-key for a different change.',
   network: 'Check the address and the connection: gpuaas doctor',
-  unexpected_answer: 'Check the address: gpuaas doctor',
+  unexpected_response: 'Check the address: gpuaas doctor',
 };
 
 /** The command that lists the valid names. */

@@ -4839,7 +4839,7 @@ export type Operations = {
     };
     response: {
       held_node_ids: string[];
-      wanted: number;
+      requested: number;
     };
   };
   /** Drain a node, or resume it; running allocations are untouched */

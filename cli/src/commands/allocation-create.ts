@@ -116,7 +116,7 @@ const refusalOf = (estimate: Estimate, launch: Launch): GpuaasError => {
   const detail = typeof stated === 'string' ? stated : `${asked} cannot be launched now.`;
   const code = estimate.code ?? 'insufficient_capacity';
   const { reasons, alternatives } = estimate;
-  return new GpuaasError(isKnownCode(code) ? code : 'unexpected_answer', detail, { reasons, alternatives });
+  return new GpuaasError(isKnownCode(code) ? code : 'unexpected_response', detail, { reasons, alternatives });
 };
 
 const fitsText = ({ fits_now, fits_on_nodes }: Estimate): string => {

@@ -5,7 +5,7 @@ import { type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, notFound } from '../core/errors.ts';
 import type { Node } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
-import { runTask } from '../life/task.ts';
+import { runTask } from '../simulation/task.ts';
 import { getNode } from './node.ts';
 import { assertConnected } from './node-agent.ts';
 

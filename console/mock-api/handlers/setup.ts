@@ -9,7 +9,7 @@ import { invalidField } from '../core/errors.ts';
 import { asIs, pageOf } from '../core/page.ts';
 import type { Backup } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
-import { gpusOf } from '../life/gpu-model.ts';
+import { gpusOf } from '../simulation/gpu-model.ts';
 import { ISSUER } from '../seed/people.ts';
 import { defaultImages } from '../views/catalog.ts';
 

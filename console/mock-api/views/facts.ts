@@ -5,8 +5,8 @@
 import { digestOf } from '../core/random.ts';
 import type { Node } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
-import { HOST_GPU } from '../life/gpu-model.ts';
-import { PARTITIONS, slotsOf } from '../life/placement.ts';
+import { HOST_GPU } from '../simulation/gpu-model.ts';
+import { PARTITIONS, slotsOf } from '../simulation/placement.ts';
 import { bindingOf, DRIVE_BYTES, NVSWITCHES, PLACES, type Place } from '../seed/host.ts';
 
 const GIB = 1024 ** 3;

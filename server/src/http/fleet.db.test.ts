@@ -146,9 +146,9 @@ test('a hold by count prefers nodes that can serve nothing else, and takes all o
   });
   const refused = await root.post('/api/v1/admin/holds', wanted(4));
   assert.deepEqual([refused.status, refused.body.code], [409, 'insufficient_capacity']);
-  assert.deepEqual(refused.body.reasons, [{ code: 'insufficient_capacity', nodes: 3, wanted: 4 }]);
+  assert.deepEqual(refused.body.reasons, [{ code: 'insufficient_capacity', nodes: 3, requested: 4 }]);
   const first = must(await root.post('/api/v1/admin/holds', wanted(2)), 200).body;
-  assert.deepEqual(first, { held_node_ids: [nodeId(6), nodeId(4)], wanted: 2 });
+  assert.deepEqual(first, { held_node_ids: [nodeId(6), nodeId(4)], requested: 2 });
   assert.deepEqual(must(await root.post('/api/v1/admin/holds', wanted(1)), 200).body.held_node_ids, [nodeId(5)]);
   assert.equal((await root.post('/api/v1/admin/holds', wanted(1))).status, 409);
   const taken = must(await launch(8, 'h200-sxm-baremetal-8g'), 202).body;

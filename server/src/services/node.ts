@@ -130,7 +130,7 @@ export const holdCreate = async (ctx: WriteCtx, { body }: Req<'adminHoldCreate'>
     await refreshSummary(ctx.tx, id);
   }
   ctx.note({ held_node_ids: ids, reason: body.reason });
-  return { held_node_ids: ids, wanted: body.node_count };
+  return { held_node_ids: ids, requested: body.node_count };
 };
 
 /**

@@ -7,7 +7,7 @@ import { adminOsImageRegister, adminOsImageRetire, adminOsImageUpdate } from '..
 import type { Resource } from '../../../resource/resource-section.tsx';
 import { ToneBadge } from '../../../ui/state-badge.tsx';
 import { Availability } from '../availability.tsx';
-import { REASON } from './words.ts';
+import { REASON } from './shared-fields.ts';
 
 type Version = AdminOsImage['versions'][number];
 

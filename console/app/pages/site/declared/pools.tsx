@@ -7,7 +7,7 @@ import { adminPoolCreate, adminPoolRetire, adminPoolUpdate } from '../../../reso
 import type { Resource } from '../../../resource/resource-section.tsx';
 import { ToneBadge } from '../../../ui/state-badge.tsx';
 import { DependentNodes } from '../dependents.tsx';
-import { REASON } from './words.ts';
+import { REASON } from './shared-fields.ts';
 
 const WORDS = {
   organization_id: {
