@@ -7,7 +7,7 @@ import { type Io, readNamed } from './io.ts';
 type Plan = Operations['adminGroupSyncPlan']['response'];
 type Change = Plan['changes'][number];
 
-export const NOTHING = 'Memberships are as the export says. There is nothing to change.';
+export const NOTHING = 'Memberships match the export. Nothing to change.';
 
 /** A cut file is no JSON, and is refused here; the server checks everything else. */
 const readMembers = async (io: Io, file: string): Promise<GroupMembers> => {

@@ -60,7 +60,7 @@ export const Sku = Closed({
   version: Type.Integer(),
 });
 
-/** What an image says of the GPU driver; nothing installs one after the launch. */
+/** How an image gets the GPU driver; nothing installs one after the launch. */
 export const DRIVER_STRATEGIES = ['preinstalled', 'none'] as const;
 export const DRIVER_STRATEGY_LABELS = {
   preinstalled: 'GPU driver in the image',
