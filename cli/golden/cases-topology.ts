@@ -121,7 +121,13 @@ export const topologyCases: readonly Case[] = [
     answers: {
       adminWorkflowRunList: {
         items: [
-          { ...run, subject_id: slot, workflow: REPAIR_SLOT.name, step: 'wipe', state_reason: REPAIR_SLOT.steps.wipe.failed },
+          {
+            ...run,
+            subject_id: slot,
+            workflow: REPAIR_SLOT.name,
+            step: 'wipe',
+            state_reason: REPAIR_SLOT.steps.wipe.failed,
+          },
         ],
         next_cursor: null,
       },

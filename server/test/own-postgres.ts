@@ -2,7 +2,11 @@
 import { silentLog } from '@gpuaas/kit';
 import { createDatabase } from '../src/db/client.ts';
 import { APP_ROLE, migrate } from '../src/db/migrate.ts';
-import { type EmbeddedPostgres, removeEmbeddedPostgres, startEmbeddedPostgres } from '../src/ports/postgres/embedded.ts';
+import {
+  type EmbeddedPostgres,
+  removeEmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../src/ports/postgres/embedded.ts';
 import { newClusterDir } from './cluster.ts';
 import type { TestDatabase } from './database.ts';
 

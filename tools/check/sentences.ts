@@ -30,8 +30,10 @@ const blocksOf = (text: string): readonly Block[] => {
       for (const cell of line.split(/(?<!\\)\|/)) blocks.push({ line: index + 1, text: cell });
       continue;
     }
-    if (open === undefined) blocks.push((open = { line: index + 1, text: line.replace(ITEM, '') }));
-    else open.text += ` ${line.trim()}`;
+    if (open === undefined) {
+      open = { line: index + 1, text: line.replace(ITEM, '') };
+      blocks.push(open);
+    } else open.text += ` ${line.trim()}`;
   }
   return blocks;
 };

@@ -44,7 +44,10 @@ export const adminGroupMapping: Group = {
         const response = await (await cli.client()).call('adminGroupMappingCreate', { body }, options);
         const { id, organization_name, project_name, role } = response.data;
         const place = project_name === null ? organization_name : `${organization_name}/${project_name}`;
-        cli.out.done(`Members of ${args.group} have the role ${role} in ${place} from their next sign-in (${id}).`, response);
+        cli.out.done(
+          `Members of ${args.group} have the role ${role} in ${place} from their next sign-in (${id}).`,
+          response,
+        );
         if (!cli.out.json) cli.out.say('Apply it now to signed-in users: gpuaas admin group sync');
       },
     }),

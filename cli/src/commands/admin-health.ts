@@ -161,7 +161,11 @@ export const adminHealth: Group = {
         );
       },
     }),
-    { name: 'override', summary: 'Set and remove overrides of a health source', commands: [overrideSet, overrideRemove] },
+    {
+      name: 'override',
+      summary: 'Set and remove overrides of a health source',
+      commands: [overrideSet, overrideRemove],
+    },
     {
       name: 'breaker',
       summary: 'Show and reset the circuit breaker',

@@ -11,7 +11,9 @@ type Status = Operations['adminRestoreGet']['response'];
 const reason = required(text('Reason, recorded in the audit log'));
 
 const endedText = (ended: NonNullable<Status['restore']>['ended']): string[] =>
-  Object.entries(ended).map(([what, count]) => counted(count, what.replaceAll('_', ' ').replace(/s$/, '').replace(/^api /, 'API ')));
+  Object.entries(ended).map(([what, count]) =>
+    counted(count, what.replaceAll('_', ' ').replace(/s$/, '').replace(/^api /, 'API ')),
+  );
 
 const show = (cli: Cli, { restore, held_nodes, ...rest }: Status): void => {
   const { out } = cli;
@@ -114,8 +116,7 @@ export const adminRestore: Group = {
         const client = await cli.client();
         const response = await client.call('adminNodeRestoreRelease', { params: { node_id }, body }, options);
         const left = response.data.held_nodes.length;
-        const rest =
-          left === 0 ? 'no node remains' : left === 1 ? '1 node remains' : `${left} nodes remain`;
+        const rest = left === 0 ? 'no node remains' : left === 1 ? '1 node remains' : `${left} nodes remain`;
         cli.out.done(`Tasks of ${args.node} are released; ${rest} held.`, response);
       },
     }),

@@ -135,7 +135,9 @@ const approve = command({
     const { slots } = response.data;
     const indexes = slots.map(({ slot_index }) => slot_index).join(', ');
     cli.out.done(
-      slots.length === 0 ? 'They were already approved. No changes were made.' : `Approved: ${slots.length === 1 ? 'slot' : 'slots'} ${indexes}.`,
+      slots.length === 0
+        ? 'They were already approved. No changes were made.'
+        : `Approved: ${slots.length === 1 ? 'slot' : 'slots'} ${indexes}.`,
       response,
     );
   },

@@ -7,12 +7,12 @@ import { conflict, invalidField, notFound, Refusal, refuse } from '../core/error
 import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
 import type { DiskOwnership, Node, NodeTask, Slot, SlotOverride } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
+import { slotOf } from '../seed/fleet.ts';
 import { refuseNode, refuseSlot } from '../simulation/actions.ts';
 import { gpusOf } from '../simulation/gpu-model.ts';
 import { discover, discoveryTask, repair, wipeDisk } from '../simulation/node-work.ts';
 import { slotsOf } from '../simulation/placement.ts';
 import { addProof, moveSlot } from '../simulation/slots.ts';
-import { slotOf } from '../seed/fleet.ts';
 import { discoveryOf } from '../views/discovery.ts';
 import { factsOf } from '../views/facts.ts';
 import { slotView } from '../views/node.ts';

@@ -59,7 +59,9 @@ export const allocationPowerApi = define({
     summary: 'Reboot a slice; its disks are kept',
     description: `Asks the guest OS to reboot, and resets the VM if it does not respond. ${REFUSED}`,
     audit: 'allocation.reboot',
-    body: Closed({ is_hard: Type.Optional(Type.Boolean({ description: 'Reset without shutting down the guest OS.' })) }),
+    body: Closed({
+      is_hard: Type.Optional(Type.Boolean({ description: 'Reset without shutting down the guest OS.' })),
+    }),
   },
   allocationReinstall: {
     ...change,

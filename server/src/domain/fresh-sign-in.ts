@@ -37,8 +37,7 @@ export const freshSignInRefusal = (
     return scopes.includes(FRESH_SIGN_IN_SCOPE)
       ? null
       : `${needed} An API token has no sign-in; it needs the scope ${FRESH_SIGN_IN_SCOPE}.`;
-  if (auth_time === null)
-    return `${needed} The identity provider did not state when you signed in (auth_time).`;
+  if (auth_time === null) return `${needed} The identity provider did not state when you signed in (auth_time).`;
   const age_ms = now_ms - Date.parse(auth_time);
   if (age_ms < -FUTURE_TOLERANCE_S * 1000)
     return `${needed} Yours is dated in the future (auth_time): the clock of the identity provider differs.`;

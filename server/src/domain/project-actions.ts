@@ -32,5 +32,7 @@ export const projectDeleteRefusal = ({ service_accounts, allocations }: ProjectH
         `The project holds ${counted(allocations.length, 'allocation')} (${named(allocations)}). Release ${them(allocations.length)} and wait for the cleanup.`,
       ),
     service_accounts > 0 &&
-      refused(`The project holds ${counted(service_accounts, 'service account')}. Delete ${them(service_accounts)} first.`),
+      refused(
+        `The project holds ${counted(service_accounts, 'service account')}. Delete ${them(service_accounts)} first.`,
+      ),
   );

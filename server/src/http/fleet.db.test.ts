@@ -237,7 +237,10 @@ test('operators read delivered, healthy, reserved and active capacity, and the f
   );
   // Two GPUs, a whole slice node and the bare-metal node are taken.
   assert.deepEqual([line.reserved_gpus, line.free_gpus, line.largest_set, line.empty_nodes], [18, 30, 8, 3]);
-  assert.match(line.fragmentation, /^free 30, largest set 8; draining nod_\w+ would free a whole node \(2 GPUs to move\)$/);
+  assert.match(
+    line.fragmentation,
+    /^free 30, largest set 8; draining nod_\w+ would free a whole node \(2 GPUs to move\)$/,
+  );
   const skus: { sku_name: string }[] = line.skus;
   assert.deepEqual(
     skus.map(({ sku_name }) => sku_name),
