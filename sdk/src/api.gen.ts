@@ -1362,7 +1362,7 @@ export type SiteFile = {
 export type SitePlan = {
   /** Identifies the file, the site that it was compared with, and the changes. */
   hash: string;
-  /** In the order in which they are made. Empty: the site is as the file. */
+  /** In the order in which they are made. Empty if the site matches the file. */
   changes: SiteChange[];
 };
 

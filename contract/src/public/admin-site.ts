@@ -95,7 +95,7 @@ export const SiteChange = Closed({
 export const SitePlan = Closed({
   hash: SitePlanHash,
   changes: Type.Array(SiteChange, {
-    description: 'In the order in which they are made. Empty: the site is as the file.',
+    description: 'In the order in which they are made. Empty if the site matches the file.',
   }),
 });
 
