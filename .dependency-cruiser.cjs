@@ -6,7 +6,7 @@ const TEST = '\\.test\\.ts$|^[^/]+/test/|/golden/';
 const OURS = '^(contract|kit|scheduler|server|node-agent|sdk|cli|console|apps|lab|e2e|bench|tools)/';
 const PRODUCT = '^(contract|kit|scheduler|server|node-agent|sdk|cli|console|apps)/';
 
-/** `directory` may import of ours only what `allowed` says; packages and node:* stay free. */
+/** `directory` may import of ours only what `allowed` names; packages and node:* stay free. */
 const seesOnly = (name, comment, directory, allowed) => ({
   name,
   comment,

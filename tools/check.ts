@@ -4,6 +4,7 @@
  */
 import { breakingChange } from './check/breaking-change.ts';
 import { type Check, fail, toolCheck } from './check/check.ts';
+import { commitSubjects } from './check/commit-subjects.ts';
 import { consoleBudget } from './check/console-budget.ts';
 import { documentPaths } from './check/documents.ts';
 import { contractDrift, schemaDrift, workflowDrift } from './check/generated.ts';
@@ -12,6 +13,7 @@ import { importRules } from './check/imports.ts';
 import { lockfileDigests } from './check/lockfile.ts';
 import { migrations } from './check/migrations.ts';
 import { runbookQuotes } from './check/quotes.ts';
+import { documentSentences } from './check/sentences.ts';
 import { tableOwners } from './check/table-owners.ts';
 import { textRules } from './check/text-rules.ts';
 
@@ -40,8 +42,10 @@ const CHECKS: readonly Check[] = [
   migrations,
   lockfileDigests,
   documentPaths,
+  documentSentences,
   runbookQuotes,
   guarantees,
+  commitSubjects,
 ];
 
 const failures: string[] = [];

@@ -20,7 +20,7 @@ fi
 
 if ! node tools/install/state.mjs installed; then
   echo "Installing packages ..." >&2
-  npm ci --loglevel=error --no-audit --no-fund >&2 || die "npm ci failed; the messages above say why."
+  npm ci --loglevel=error --no-audit --no-fund >&2 || die "npm ci failed; see the messages above."
 fi
 
 if ! is_built; then
@@ -28,8 +28,8 @@ if ! is_built; then
   if [ -n "$scripts" ]; then
     # One name per line, none with a space; the version is for the stamp, npm wants the name.
     # shellcheck disable=SC2046
-    said=$(npm rebuild --loglevel=error --ignore-scripts=false $(echo "$scripts" | sed 's/@[^@]*$//') 2>&1) ||
-      die "npm rebuild failed: $said"
+    output=$(npm rebuild --loglevel=error --ignore-scripts=false $(echo "$scripts" | sed 's/@[^@]*$//') 2>&1) ||
+      die "npm rebuild failed: $output"
   fi
   echo "$scripts" > node_modules/.install-scripts-done
 fi

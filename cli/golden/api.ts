@@ -66,6 +66,28 @@ const json = (res: ServerResponse, status: number, body: unknown, headers: Recor
 
 export const DEV_PASSWORD = 'correct horse';
 
+type Fields = Readonly<Record<string, unknown>>;
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A list contains what the query selects. */
+const selected = (answer: unknown, query: URLSearchParams): unknown => {
+  if (!isFields(answer) || !Array.isArray(answer['items'])) return answer;
+  const matches = (item: unknown) =>
+    !isFields(item) ||
+    [...query].every(([name, value]) => typeof item[name] !== 'string' || name === 'level' || item[name] === value);
+  return { ...answer, items: answer['items'].filter(matches) };
+};
+
+/** A created or changed resource has the values of the request. */
+const echoed = (answer: unknown, body: string): unknown => {
+  const sent: unknown = body.startsWith('{') ? JSON.parse(body) : null;
+  if (!isFields(answer) || !isFields(sent)) return answer;
+  const values = Object.entries(sent).filter(([name]) => Object.hasOwn(answer, name));
+  return { ...answer, ...Object.fromEntries(values) };
+};
+
 /** The responses of the embedded issuer: discovery, device code and tokens. */
 const issuer = (url: string, path: string, body: string, polls: { count: number }): [number, unknown] => {
   const form = new URLSearchParams(body);
@@ -166,7 +188,8 @@ export const startApi = async (overrides: Overrides = {}): Promise<FixtureApi> =
     const override = call in overrides ? overrides[call] : answers[call];
     const answer = typeof override === 'function' ? override(count) : override;
     if (answer instanceof Refusal) return refuse(answer);
-    return json(res, answer === undefined ? 204 : route.info.method === 'POST' ? 201 : 200, answer, correlation);
+    const shown = route.info.method === 'GET' ? selected(answer, target.searchParams) : echoed(answer, body);
+    return json(res, answer === undefined ? 204 : route.info.method === 'POST' ? 201 : 200, shown, correlation);
   };
   const server = createServer((req, res) => void handle(req, res));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -102,6 +102,20 @@ export const placementCases: readonly Case[] = [
     ],
     answers: { allocationCreate: new Refusal(409, 'insufficient_capacity', sentence, refused) },
   },
+  {
+    name: 'allocation-create-refused-choices',
+    args: [
+      ...`allocation create train ${LAUNCH} --image ubuntu-24.04-h200-cuda --vm-profile h200_4g_96c_256g`.split(' '),
+      ...`--storage formatted --network private_nat --user-data setup.sh ${T}`.split(' '),
+    ],
+    files: { 'setup.sh': '#!/bin/sh\ntrue\n' },
+    answers: {
+      allocationCreate: new Refusal(409, 'insufficient_capacity', sentence, {
+        ...refused,
+        alternatives: refused.alternatives.map((one, at) => (at === 0 ? { ...one, gpu_count: 1 } : one)),
+      }),
+    },
+  },
   line('allocation-create-refused-json', `allocation create train ${LAUNCH}`, {
     answers: { allocationCreate: new Refusal(409, 'insufficient_capacity', sentence, refused) },
   }),
@@ -276,7 +290,7 @@ export const placementCases: readonly Case[] = [
     args: [...'admin hold create --region eu-north-1 --nodes 9 --reason acme --gpu-model'.split(' '), 'H200 SXM', T],
     answers: {
       adminHoldCreate: new Refusal(409, 'insufficient_capacity', REFUSALS.too_few_free_nodes(3, 9), {
-        reasons: [{ code: 'insufficient_capacity', nodes: 3, wanted: 9 }],
+        reasons: [{ code: 'insufficient_capacity', nodes: 3, requested: 9 }],
       }),
     },
   },

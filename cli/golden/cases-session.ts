@@ -55,10 +55,10 @@ export const sessionCases: readonly Case[] = [
   line('ssh-proxy-forbidden', `ssh-proxy ${placementIds.allocation} --project ${ids.project}`, {
     answers: { terminalTicketCreate: new Refusal(403, 'policy_denied', REFUSALS.session_not_recorded('project')) },
   }),
-  line('allocation-session-list', `allocation sessions train ${T}`),
-  line('allocation-session-json', 'allocation sessions train'),
-  line('allocation-session', `allocation session train ${session} ${T}`),
-  line('allocation-session-end', `allocation session-end train ${session} --yes ${T}`),
+  line('allocation-session-list', `allocation session list train ${T}`),
+  line('allocation-session-json', 'allocation session list train'),
+  line('allocation-session', `allocation session get train ${session} ${T}`),
+  line('allocation-session-end', `allocation session end train ${session} --yes ${T}`),
   line('allocation-recording', `allocation recording train ${session}`),
   line('allocation-recording-file', `allocation recording train ${session} -o train.cast ${T}`),
   line('allocation-recording-exists', `allocation recording train ${session} -o train.cast ${T}`, {

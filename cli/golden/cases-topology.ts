@@ -111,7 +111,7 @@ export const topologyCases: readonly Case[] = [
     answers: {
       adminNodeSlotGet: { ...topologyAnswers.adminNodeSlotGet, status: 'available', allocation_id: null },
       adminWorkflowRunList: (count) => {
-        const repairing = { ...run, workflow: REPAIR_SLOT.name, step: 'wipe' };
+        const repairing = { ...run, subject_id: slot, workflow: REPAIR_SLOT.name, step: 'wipe' };
         const at = count === 0 ? { state: 'waiting' as const, state_reason: REPAIR_SLOT.steps.wipe.doing } : DONE;
         return { items: [{ ...repairing, ...at }], next_cursor: null };
       },
@@ -120,7 +120,15 @@ export const topologyCases: readonly Case[] = [
   line('admin-slot-repair-stuck', `admin slot repair ${name} ${slot} --reason replaced --yes --wait ${T}`, {
     answers: {
       adminWorkflowRunList: {
-        items: [{ ...run, workflow: REPAIR_SLOT.name, step: 'wipe', state_reason: REPAIR_SLOT.steps.wipe.failed }],
+        items: [
+          {
+            ...run,
+            subject_id: slot,
+            workflow: REPAIR_SLOT.name,
+            step: 'wipe',
+            state_reason: REPAIR_SLOT.steps.wipe.failed,
+          },
+        ],
         next_cursor: null,
       },
     },
@@ -143,18 +151,18 @@ export const topologyCases: readonly Case[] = [
   line('admin-health-probe', `admin health probe ${node} ${T}`),
   line(
     'admin-health-override',
-    `admin health override ${name} node-agent --mute gpu_temperature --for 4h --reason aisle ${T}`,
+    `admin health override set ${name} node-agent --mute gpu_temperature --for 4h --reason aisle ${T}`,
   ),
   line(
     'admin-health-override-replace',
-    `admin health override ${node} node-agent --replace --alert fans=loud --tenant-message Repairs. --prevents host-changes --reason fans ${T}`,
+    `admin health override set ${node} node-agent --replace --alert fans=loud --tenant-message Repairs. --prevents host-changes --reason fans ${T}`,
   ),
   line(
     'admin-health-override-no-alert',
-    `admin health override ${node} node-agent --mute fans --tenant-message Repairs. --reason fans ${T}`,
+    `admin health override set ${node} node-agent --mute fans --tenant-message Repairs. --reason fans ${T}`,
   ),
-  line('admin-health-override-nothing', `admin health override ${node} node-agent --reason fans ${T}`),
-  line('admin-health-override-remove', `admin health override-remove ${node} node-agent ${T}`),
+  line('admin-health-override-nothing', `admin health override set ${node} node-agent --reason fans ${T}`),
+  line('admin-health-override-remove', `admin health override remove ${node} node-agent ${T}`),
   line('admin-clock-show', `admin clock show ${T}`),
   line('admin-clock-confirm', `admin clock confirm --reason checked --yes ${T}`),
   line('admin-health-breaker-show', `admin health breaker show ${T}`),

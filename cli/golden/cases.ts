@@ -158,7 +158,7 @@ export const cases: readonly Case[] = [
   line('audit-export', `audit export --action project.create`),
   line('audit-export-file', `audit export --output rows.jsonl ${T}`),
 
-  line('admin-audit-list', `admin audit list --in-organization ${enterprise} ${T}`),
+  line('admin-audit-list', `admin audit list --in-organization ${organization} ${T}`),
   line('admin-audit-verify', `admin audit verify ${T}`),
   line('admin-audit-verify-tampered', `admin audit verify ${T}`, {
     answers: {
@@ -266,7 +266,7 @@ export const cases: readonly Case[] = [
       adminTrustKeyCreate: new Refusal(
         401,
         'fresh_sign_in_required',
-        'This change needs a sign-in of the last 15 minutes. Yours is older. Sign in again.',
+        'This change needs a sign-in of the last 15 minutes. Yours is older.',
       ),
     },
   }),

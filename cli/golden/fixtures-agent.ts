@@ -165,7 +165,7 @@ export const agentAnswers = {
     host_role: 'worker_compute',
     host_name: 'demo-h200-01',
     node_id: placementIds.node,
-    message: 'the disk is mounted; nothing was erased',
+    message: 'the disk is mounted; nothing was wiped',
     error_code: 'blocked',
   }),
 } satisfies { [K in keyof Operations]?: Operations[K]['response'] };

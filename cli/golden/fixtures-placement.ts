@@ -295,7 +295,7 @@ export const placementAnswers = {
   }),
   adminNodeLaunchFailuresClear: node,
   adminNodeHold: { ...node, is_held: true, held_reason: 'for acme' },
-  adminHoldCreate: { held_node_ids: [placementIds.node], wanted: 1 },
+  adminHoldCreate: { held_node_ids: [placementIds.node], requested: 1 },
   adminNodeDrain: { ...node, state: 'draining' },
   adminNodeConvertPlan: plan,
   adminNodeConvert: { ...node, capacity_mode: 'baremetal' },
@@ -326,7 +326,7 @@ export const placementAnswers = {
       },
       { ...sku, sku_name: 'h200-sxm-slice', capacity_shape: 'gpu_slice' },
     ],
-    fragmentation: `free 11, largest set 4; draining ${placementIds.node} would free a whole node (2 to move)`,
+    fragmentation: `free 11, largest set 4; draining ${placementIds.node} would free a whole node (2 GPUs to move)`,
     counted_at: time,
   }),
   adminSlotMapList: page(mapRow, {

@@ -26,6 +26,9 @@ export const withPower = (power: Partial<Power>): Allocation =>
 
 const changing = (state: Power['state']): Allocation => withPower({ state, workflow_run_id: RUN });
 
+/** A protected allocation cannot be reinstalled. */
+const reinstalling = withActions({ ...changing('reinstalling'), is_protected: false });
+
 export const stopping: Allocation = {
   ...changing('stopping'),
   progress: progressOf(
@@ -73,5 +76,5 @@ export const powerAnswers = {
   allocationStop: changing('stopping'),
   allocationStart: changing('starting'),
   allocationReboot: changing('rebooting'),
-  allocationReinstall: changing('reinstalling'),
+  allocationReinstall: reinstalling,
 };

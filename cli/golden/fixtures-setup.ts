@@ -51,7 +51,7 @@ export const broken: Site = {
     }),
     check('backup', 'Backup', 'No backup of the database is recorded.', {
       state: 'warning',
-      cure: 'Let the backup job end with: gpuaas admin backup record --taken-at TIME --location WHERE',
+      cure: 'Add this as the last line of the backup job: gpuaas admin backup record --taken-at TIME --location WHERE',
       runbook_url: runbook('restore-backup.md'),
     }),
   ],

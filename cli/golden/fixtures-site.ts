@@ -157,7 +157,7 @@ const groupPlan: GroupSyncPlan = {
       ...{ organization_name: 'acme', project_name: null, role: null },
     },
   ],
-  warnings: ['The group "/viewers" has no members in the export, and 2 users had it here.'],
+  warnings: ['The group "/viewers" has no members in the export, but 2 users have roles from it.'],
 };
 
 export const siteAnswers = {

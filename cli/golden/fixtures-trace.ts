@@ -31,7 +31,7 @@ const entry = (key: string, at: string, title: string, more: Partial<Entry>): En
 const host = { host_role: 'worker_compute', host_name: 'j22u15', node_id: node } as const;
 const failed = { level: 'error', is_failure: true } as const;
 const step = (more: Partial<Entry> = {}): Entry =>
-  entry(`step:${RUN}:000002`, '25.120', 'Copy image: stopped here', {
+  entry(`step:${RUN}:000002`, '25.120', 'Copy image: stopped', {
     ...failed,
     detail: 'The image could not be copied.',
     ...more,

@@ -101,7 +101,7 @@ const image: AdminOsImage = {
   version: 2,
 };
 const notFetched =
-  'No host in eu-north-1 has fetched it yet. An active host is asked automatically; to ask one yourself: gpuaas admin node image pull NODE ubuntu-24.04-h200-cuda';
+  'No host in eu-north-1 has fetched it yet. An active host fetches it automatically. To start this yourself: gpuaas admin node image pull NODE ubuntu-24.04-h200-cuda';
 const { default_blockers: _, hosts_checked: __, hosts_unable: ___, unable: ____, ...tenantImage } = image;
 const auditLog: AuditLog = {
   id: id('aud', '1a'),
@@ -285,6 +285,7 @@ export const answers: Answers = {
   skuList: page(sku, {
     ...sku,
     name: 'h200-sxm-baremetal-8g',
+    display_name: 'H200 SXM bare metal',
     capacity_shape: 'baremetal',
     allowed_gpu_counts: [8],
     enabled: false,

@@ -49,7 +49,7 @@ const EXIT_OF_CODE: Readonly<Record<GpuaasErrorCode, keyof typeof EXIT>> = {
   unavailable: 'transient',
   network: 'transient',
   timeout: 'timeout',
-  unexpected_answer: 'failure',
+  unexpected_response: 'failure',
 };
 
 /** The command line itself is invalid. `help` names what to type instead. */
@@ -102,7 +102,7 @@ export class Interrupted extends Error {
 export const exitOf = (err: unknown): number => {
   if (err instanceof GpuaasError) {
     // A proxy in front of the API failed: retrying later is right.
-    if (err.code === 'unexpected_answer' && err.retryable) return EXIT.transient;
+    if (err.code === 'unexpected_response' && err.retryable) return EXIT.transient;
     return EXIT[EXIT_OF_CODE[err.code]];
   }
   if (err instanceof UsageError) return EXIT.usage;
@@ -126,7 +126,7 @@ const HELP: Readonly<Partial<Record<GpuaasErrorCode, string>>> = {
   unauthenticated: 'Sign in with: gpuaas login',
   fresh_sign_in_required:
     'Sign in again, then repeat the command: gpuaas login --fresh. Automation needs an API token with the scope fresh_sign_in and the scopes of its commands.',
-  precondition_failed: 'It changed since you read it. Review and retry.',
+  precondition_failed: 'Review the change and retry.',
   insufficient_capacity: 'Request less capacity or another region, or retry later.',
   quota_exceeded: 'Release an allocation, or request a larger quota. Show quotas: gpuaas quota get',
   limit_exceeded: 'Remove what you no longer need. Show limits and usage: gpuaas organization limit list',
@@ -134,7 +134,7 @@ const HELP: Readonly<Partial<Record<GpuaasErrorCode, string>>> = {
   region_disabled: 'List available regions: gpuaas region list',
   idempotency_key_reused: 'Use a new --idempotency-key for a different change.',
   network: 'Check the address and the connection: gpuaas doctor',
-  unexpected_answer: 'Check the address: gpuaas doctor',
+  unexpected_response: 'Check the address: gpuaas doctor',
 };
 
 /** The command that lists the valid names. */
@@ -144,7 +144,11 @@ const LISTS: ReadonlyMap<string, string> = new Map([
   ['node', 'List nodes: gpuaas admin node list'],
 ]);
 
+/** Refusals whose sentences after the first state what to do, so that general advice would only contradict them. */
+const STATES_REMEDY: ReadonlySet<GpuaasErrorCode> = new Set(['conflict', 'already_exists', 'policy_denied']);
+
 const helpOf = (err: GpuaasError): string | null => {
+  if (STATES_REMEDY.has(err.code) && /[.:;] \S/.test(err.detail)) return null;
   const missing = err.code === 'not_found' ? /^No (?:such )?(\w+)\b/.exec(err.detail)?.[1] : undefined;
   const list = LISTS.get(missing ?? '');
   if (list !== undefined) return list;
@@ -163,13 +167,14 @@ const sentenceOf = (err: GpuaasError): string => {
 /** A reason that is a sentence is printed as one; the result that was already printed is not repeated. */
 const reasonLines = (err: GpuaasError): string[] => {
   const lines = err.reasons.flatMap(({ code, detail, ...facts }, index) => {
-    if (code === EXPECTED_REASON) return [];
+    // With the code of the error it has no more to state than the sentence.
+    if (code === EXPECTED_REASON || (code === err.code && detail === undefined)) return [];
     if (typeof detail === 'string') return index === 0 && err.detail.includes(detail) ? [] : [`  ${detail}`];
     if (err instanceof RefusedError) return [];
-    const told = Object.entries(facts).map(
+    const named = Object.entries(facts).map(
       ([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : value}`,
     );
-    return [`  reason: ${[code, ...told].join(' ')}`];
+    return [`  reason: ${[code, ...named].join(' ')}`];
   });
   return lines.length > 0 && err instanceof RefusedError ? ['Unavailable GPUs:', ...lines] : lines;
 };

@@ -32,7 +32,7 @@ export const tokenId = async (cli: Cli, named: string): Promise<string> => {
   return (await find(tokens, matches, `token named "${named}"`)).id;
 };
 
-/** A member of an organization by e-mail address or ID, with the version that a change must name. */
+/** A member of an organization by email address or ID, with the version that a change must name. */
 export const organizationMember = async (cli: Cli, organization_id: string, named: string) => {
   const members = (await cli.client()).pages.organizationMemberList(
     { params: { organization_id } },
@@ -45,7 +45,7 @@ export const organizationMember = async (cli: Cli, organization_id: string, name
   );
 };
 
-/** For a project member: an e-mail address is looked up among the members of the project's organization. */
+/** For a project member: an email address is looked up among the members of the project's organization. */
 export const projectUserId = async (cli: Cli, project_id: string, named: string): Promise<string> => {
   if (named.startsWith('usr_')) return named;
   const { organization_id } = await (await cli.client()).projectGet({ params: { project_id } }, { signal: cli.signal });

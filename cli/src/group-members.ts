@@ -7,7 +7,7 @@ import { type Io, readNamed } from './io.ts';
 type Plan = Operations['adminGroupSyncPlan']['response'];
 type Change = Plan['changes'][number];
 
-export const NOTHING = 'Memberships are as the export says. There is nothing to change.';
+export const NOTHING = 'Memberships match the export. Nothing to change.';
 
 /** A cut file is no JSON, and is refused here; the server checks everything else. */
 const readMembers = async (io: Io, file: string): Promise<GroupMembers> => {
@@ -37,7 +37,11 @@ const show = (cli: Cli, plan: Plan): void => {
   const { users_checked, users_newer, users_unknown } = plan;
   cli.out.say(`Checked ${users_checked} users. Memberships: ${counts(plan)}.`);
   if (users_newer > 0)
-    cli.out.say(`${users_newer} signed in, or were synchronized, after the export: nothing changes for them.`);
+    cli.out.say(
+      users_newer === 1
+        ? '1 user signed in or was synchronized after the export and is not changed.'
+        : `${users_newer} users signed in or were synchronized after the export and are not changed.`,
+    );
   if (users_unknown > 0) cli.out.say(`${users_unknown} members of the export never signed in here.`);
   for (const warning of plan.warnings) cli.out.say(`Warning: ${warning}`);
 };

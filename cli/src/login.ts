@@ -61,7 +61,7 @@ export const readPlatform = async (url: string, signal: AbortSignal): Promise<Pl
   const { status, body, date } = await request(`${url}/.well-known/gpuaas`, {}, signal);
   const { issuer, cli_client_id, embedded_issuer, api_version } = body;
   if (status !== 200 || typeof issuer !== 'string' || typeof cli_client_id !== 'string')
-    throw new GpuaasError('unexpected_answer', `${url} is not a GPUaaS API (status ${status}).`, {
+    throw new GpuaasError('unexpected_response', `${url} is not a GPUaaS API (status ${status}).`, {
       status,
     });
   return {
@@ -80,7 +80,7 @@ export const discover = async (issuer: string, signal: AbortSignal): Promise<Iss
   const { token_endpoint, device_authorization_endpoint } = body;
   // An issuer with another name is not the one that the API trusts.
   if (status !== 200 || body['issuer'] !== issuer || typeof token_endpoint !== 'string')
-    throw new GpuaasError('unexpected_answer', `${issuer} is not an OpenID Connect issuer (status ${status}).`, {
+    throw new GpuaasError('unexpected_response', `${issuer} is not an OpenID Connect issuer (status ${status}).`, {
       status,
     });
   requireSecure(token_endpoint);

@@ -12,7 +12,7 @@ import { run } from './run.ts';
 const TOO_OLD = new Refusal(
   401,
   'fresh_sign_in_required',
-  'This change needs a sign-in of the last 15 minutes. Yours is older. Sign in again.',
+  'This change needs a sign-in of the last 15 minutes. Yours is older.',
 );
 /** The first request is refused, and the one after it accepted. */
 const once: Overrides = { adminTrustKeyCreate: (count) => (count === 0 ? TOO_OLD : answers.adminTrustKeyCreate) };

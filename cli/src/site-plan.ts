@@ -8,7 +8,7 @@ export type Plan = Operations['adminSitePlan']['response'];
 type Change = Plan['changes'][number];
 type Applied = ApiResponse<Operations['adminSiteApply']['response']>;
 
-export const NOTHING = 'The site is as the file says. There is nothing to change.';
+export const NOTHING = 'The site matches the file. Nothing to change.';
 
 const counted = (count: number): string => `${count} ${count === 1 ? 'change' : 'changes'}`;
 
@@ -30,7 +30,7 @@ const show = (cli: Cli, plan: Plan): void => {
   ]);
   const blockers = plan.changes.flatMap((change) => change.blockers);
   for (const blocker of blockers) cli.out.say(`Blocked: ${blocker}`);
-  if (blockers.length > 0) throw new CliError('conflict', 'Resolve what blocks it, then plan again.');
+  if (blockers.length > 0) throw new CliError('conflict', 'Resolve the blockers, then plan again.');
 };
 
 export const planFile = async (cli: Cli, file: string): Promise<void> => {

@@ -98,7 +98,7 @@ export const sshConfig = (hosts: readonly SshHost[], parts: ConfigParts): string
     const patterns = [...(name === null ? [] : [name]), host.allocation_id].join(' ');
     return [`Host ${patterns}`, ...sshOptions(host, parts).map((line) => `  ${line}`), ''].join('\n');
   });
-  return ['# Written by `gpuaas ssh-config --write`, which replaces it whole.', '', ...blocks].join('\n');
+  return ['# Written by `gpuaas ssh-config --write`. Each run replaces the whole file.', '', ...blocks].join('\n');
 };
 
 /** The line at the top of the user's configuration: below the first Host it would apply only to that host. */

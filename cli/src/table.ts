@@ -20,6 +20,9 @@ export type Column<T> = Readonly<{
 const GAP = 2;
 const SHRUNK_MIN = 8;
 
+/** `1 node`, `2 nodes`. */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
 /** Minutes are enough for a table; the JSON has the rest. */
 export const shortTime = (time: string | null | undefined): string =>
   time ? `${time.slice(0, 10)} ${time.slice(11, 16)}Z` : '-';

@@ -17,7 +17,7 @@ export type Operation = Readonly<{
   description?: string;
   access: Access;
   permission: Permission | null;
-  /** The audit action of a mutation, `noun.verb`; null for reads. Every non-GET operation has one or says why not in `description`. */
+  /** The audit action of a mutation, `noun.verb`; null for reads. Every non-GET operation has one or states why not in `description`. */
   audit: string | null;
   /** `required`: the Idempotency-Key header must be there. `none`: the operation is safe to repeat or issues something single-use. */
   idempotency: 'required' | 'none';

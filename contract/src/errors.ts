@@ -31,13 +31,13 @@ export const ERRORS = {
     status: 403,
     retryable: false,
     title: 'Permission denied',
-    help: 'Ask an owner or admin of the organization for a role with this permission.',
+    help: 'Ask an owner or admin of the organization for a role with this permission. Roles of operators are granted by a superadmin.',
   },
   policy_denied: {
     status: 403,
     retryable: false,
     title: 'Forbidden by policy',
-    help: 'No role allows this while the policy forbids it.',
+    help: 'Ask an owner of the organization, or an operator, to change the policy.',
   },
   not_found: {
     status: 404,
@@ -61,7 +61,7 @@ export const ERRORS = {
     status: 409,
     retryable: false,
     title: 'Conflict with current state',
-    help: 'Read the resource again and retry if the change still applies.',
+    help: 'Fix the stated cause, then retry.',
   },
   already_exists: {
     status: 409,

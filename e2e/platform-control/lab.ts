@@ -24,7 +24,9 @@ export type LabUnderTest = Readonly<{
   make(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<Finished>;
   /** Processes named in the run file. */
   run(): Readonly<{ supervisor: string; server: string; fleet: string; ready: boolean }>;
-  /** Returns when every simulated host is enrolled and in its target state. */
+  /** Whether every simulated host is enrolled and in its target state. */
+  areHostsReady(): boolean;
+  /** Returns when they are. */
   hostsReady(): Promise<void>;
   readyz(): Promise<number | undefined>;
 }>;
@@ -117,6 +119,10 @@ export const labUnderTest = async (t: TestLike, stateDir?: string): Promise<LabU
     await make(['reset']);
     rmSync(scratch, { recursive: true, force: true });
   });
+  const areHostsReady = (): boolean => {
+    const log = join(dir, 'log/fleet.log');
+    return existsSync(log) && /4 of 4 hosts/.test(readFileSync(log, 'utf8'));
+  };
   return {
     stateDir: dir,
     port,
@@ -124,10 +130,8 @@ export const labUnderTest = async (t: TestLike, stateDir?: string): Promise<LabU
     start,
     make,
     run: () => JSON.parse(readFileSync(join(dir, 'up.json'), 'utf8')),
-    hostsReady: () => {
-      const log = join(dir, 'log/fleet.log');
-      return eventually('the hosts are ready', () => existsSync(log) && /4 of 4 hosts/.test(readFileSync(log, 'utf8')));
-    },
+    areHostsReady,
+    hostsReady: () => eventually('the hosts are ready', areHostsReady),
     readyz: () =>
       fetch(`http://127.0.0.1:${port}/readyz`).then(
         (answer) => answer.status,

@@ -215,7 +215,7 @@ test('a plan that is no longer of the site is planned again, and applied after a
   await platform.client.adminPoolCreate({ body: { name: 'other', purpose: null, organization_id: null } });
   await press(planned, 'Apply');
   await press(dialog(page), 'Apply');
-  await page.getByText(/^The site is not as it was .* This is the new plan/).waitFor();
+  await page.getByText(/^The site changed since the plan\. .* This is the new plan/).waitFor();
   await part(page, 'Retire').getByText('other', { exact: true }).waitFor();
   await press(planned, 'Apply');
   await press(dialog(page), 'Apply');
@@ -244,7 +244,7 @@ test('what is used cannot be retired; afterwards the whole site can', { skip }, 
     .waitFor();
   assert.equal(
     await planned.getByRole('button', { name: 'Apply', exact: true }).getAttribute('aria-description'),
-    'Resolve what blocks it, then plan again.',
+    'Resolve the blockers, then plan again.',
   );
 
   for (const name of ['first', 'second']) {
@@ -263,7 +263,7 @@ test('what is used cannot be retired; afterwards the whole site can', { skip }, 
 
   await exported();
   const applied = await apply(empty);
-  await applied.getByText(/\d\d retired\. The site is now as the file says\.$/).waitFor();
+  await applied.getByText(/\d\d retired\. The site matches the file\.$/).waitFor();
   await nextStep('Catalog');
   await link(tenant.page, 'Project', 'Launch').click();
   await price(tenant.page).locator('[aria-description="No SKU is available."]').waitFor();

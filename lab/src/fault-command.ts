@@ -120,7 +120,7 @@ const nodesOf = (dir: string): readonly string[] =>
 
 const machineOf = (dir: string, node: string | undefined): string => {
   const there = nodesOf(dir);
-  if (node === undefined) throw new UsageError('Say which host: --node NAME.');
+  if (node === undefined) throw new UsageError('Specify a host: --node NAME.');
   if (there.includes(node)) return machineDir(dir, node);
   const shown = there.slice(0, 8).join(', ');
   throw new UsageError(

@@ -7,7 +7,7 @@ const HELP = `Usage: gpuaas-lab COMMAND [options]
   host     run one simulated host, and install its agent as on a real one
   fault    make something go wrong on a simulated host
 
-gpuaas-lab COMMAND --help says more. The platform itself is \`make up\`.
+For details: gpuaas-lab COMMAND --help. The platform itself is \`make up\`.
 `;
 
 type Entry = Readonly<{ help: string; run: (argv: readonly string[]) => void | Promise<void> }>;
@@ -45,6 +45,6 @@ try {
   process.exit(0);
 } catch (err) {
   process.stderr.write(`${(err as Error).message}\n`);
-  if (isUsage(err)) process.stderr.write('`gpuaas-lab --help` says more.\n');
+  if (isUsage(err)) process.stderr.write('For details: gpuaas-lab --help\n');
   process.exit(isUsage(err) ? 2 : 1);
 }

@@ -14,7 +14,10 @@ test('reports the node that becomes empty after the fewest moves', () => {
     whole_nodes: 0,
     drain: { node_id: 'nod_b', gpus_to_move: 2 },
   });
-  assert.equal(fragmentationLine(found), 'free 13, largest set 4; draining nod_b would free a whole node (2 to move)');
+  assert.equal(
+    fragmentationLine(found),
+    'free 13, largest set 4; draining nod_b would free a whole node (2 GPUs to move)',
+  );
 });
 
 test('omits a node that would still be unhealthy, unwiped or unapproved after a drain', () => {

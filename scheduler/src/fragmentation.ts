@@ -50,4 +50,4 @@ export const fragmentation = (nodes: readonly SchedulerNode[]): Fragmentation =>
 };
 
 export const fragmentationLine = ({ free_gpus, largest_set, drain }: Fragmentation): string =>
-  `free ${free_gpus}, largest set ${largest_set}${drain ? `; draining ${drain.node_id} would free a whole node (${drain.gpus_to_move} to move)` : ''}`;
+  `free ${free_gpus}, largest set ${largest_set}${drain ? `; draining ${drain.node_id} would free a whole node (${drain.gpus_to_move === 1 ? '1 GPU' : `${drain.gpus_to_move} GPUs`} to move)` : ''}`;

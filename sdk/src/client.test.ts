@@ -140,9 +140,9 @@ test('a network failure and a foreign response are errors with a code', async ()
   const closed = createClient({ baseUrl: 'http://127.0.0.1:1', token: 't', retry: { retriesMax: 0 } });
   await assert.rejects(closed.meGet(), { code: 'network', status: 0, retryable: true });
   const { baseUrl } = await serve((_, res) => res.writeHead(200).end('<html>'));
-  await assert.rejects(createClient({ baseUrl, token: 't' }).meGet(), { code: 'unexpected_answer' });
+  await assert.rejects(createClient({ baseUrl, token: 't' }).meGet(), { code: 'unexpected_response' });
   const proxy = await serve((_, res) => res.writeHead(404).end('<html>'));
-  await assert.rejects(createClient({ ...proxy, token: 't' }).meGet(), { code: 'unexpected_answer', status: 404 });
+  await assert.rejects(createClient({ ...proxy, token: 't' }).meGet(), { code: 'unexpected_response', status: 404 });
 });
 
 test('a call to a server that never responds fails after the time limit', async () => {

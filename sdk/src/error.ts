@@ -5,8 +5,8 @@
  */
 import { ERRORS, type ErrorCode, type Problem } from './api.gen.ts';
 
-/** `network`: no response. `timeout`: a wait ended first. `unexpected_answer`: the response is not from the API. */
-export type GpuaasErrorCode = ErrorCode | 'network' | 'timeout' | 'unexpected_answer';
+/** `network`: no response. `timeout`: a wait ended first. `unexpected_response`: the response is not from the API. */
+export type GpuaasErrorCode = ErrorCode | 'network' | 'timeout' | 'unexpected_response';
 
 type Details = Partial<
   Pick<
@@ -26,7 +26,7 @@ type Details = Partial<
 const OWN_TITLES: Readonly<Record<Exclude<GpuaasErrorCode, ErrorCode>, string>> = {
   network: 'No connection',
   timeout: 'Not within the time',
-  unexpected_answer: 'Not a response of the API',
+  unexpected_response: 'Not a response of the API',
 };
 
 const WIRE_NAMES = [
@@ -116,7 +116,7 @@ export const errorFromResponse = (status: number, headers: Headers, text: string
   if (isRecord(body) && typeof body['code'] === 'string' && typeof body['detail'] === 'string') {
     const problem = body as Partial<Problem>;
     const list = <T>(value: readonly T[] | undefined): T[] => (Array.isArray(value) ? value : []);
-    return new GpuaasError(isErrorCode(body['code']) ? body['code'] : 'unexpected_answer', body['detail'], {
+    return new GpuaasError(isErrorCode(body['code']) ? body['code'] : 'unexpected_response', body['detail'], {
       status,
       title: typeof problem.title === 'string' ? problem.title : body['code'],
       correlation_id: problem.correlation_id ?? correlation_id ?? '',
@@ -130,7 +130,7 @@ export const errorFromResponse = (status: number, headers: Headers, text: string
   }
   const gateway = status === 429 || status === 502 || status === 503 || status === 504;
   return new GpuaasError(
-    'unexpected_answer',
+    'unexpected_response',
     `The server returned ${status} without a problem document: is this the address of a GPUaaS API?`,
     {
       status,

@@ -37,13 +37,17 @@ const spoken = (keys: readonly (string | number)[]): string =>
     .join('')
     .replace(/^\./, '');
 
+/** The first line of the parser's message, whose position is stated apart. */
+const sentenceOf = (message: string): string =>
+  `${(message.split('\n')[0] ?? '').replace(/ at line \d+, column \d+:?$/, '').replace(/[.:]$/, '')}.`;
+
 export const readSiteText = (text: string): ReadSiteText => {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });
   const [wrong] = document.errors;
   if (wrong !== undefined) {
     const { line, col } = lines.linePos(wrong.pos[0]);
-    return { wrong: { line, column: col, message: wrong.message.split('\n')[0] ?? '' } };
+    return { wrong: { line, column: col, message: sentenceOf(wrong.message) } };
   }
   if (!isCollection(document.contents))
     return { wrong: { line: null, column: null, message: 'holds no site: it must start with "version: 1".' } };

@@ -39,7 +39,7 @@ export const decodeBody = (answer: WireResponse): unknown => {
   try {
     return JSON.parse(answer.text);
   } catch (cause) {
-    throw new GpuaasError('unexpected_answer', 'The server returned something other than JSON.', {
+    throw new GpuaasError('unexpected_response', 'The server returned something other than JSON.', {
       status: answer.status,
       cause,
     });

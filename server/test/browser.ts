@@ -64,6 +64,8 @@ export class Browser {
         redirect: 'manual',
         headers: {
           accept: 'text/html',
+          // A test that waits for a command does not see the server close an idle connection.
+          connection: 'close',
           cookie: this.cookieHeader(url.pathname),
           ...(form === undefined ? {} : { origin: this.#origin }),
           ...init.headers,

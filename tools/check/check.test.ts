@@ -9,6 +9,7 @@ import { missingPaths } from './documents.ts';
 import { firstDifference } from './generated.ts';
 import { cruise } from './imports.ts';
 import { missingQuotes, quotesIn } from './quotes.ts';
+import { longSentences } from './sentences.ts';
 import { tablesWithoutOwner } from './table-owners.ts';
 import { findIn, TEXT_RULES } from './text-rules.ts';
 
@@ -135,6 +136,16 @@ describe('make check', () => {
       ['plain words in code', 'server/src/x.test.ts', `test('${'no'}body reads this')`, true],
       ['plain words in code', 'e2e/sim/x.e2e.ts', `await eventually('it is ${'to'}ld')`, true],
       ['plain words in code', 'server/src/ports/x.contract.ts', `test('who${'ever'} asks')`, true],
+      ['plain words', 'lab/site.yaml', `# Users sign up by ${'them'}selves.`, true],
+      ['no speech of software', 'doc/x.md', 'The file says which.', true],
+      ['no speech of software', 'lab/site.yaml', '# What the database forgot', true],
+      ['no speech of software', 'contract/src/x.ts', "summary: 'GPUs that are sold'", true],
+      ['no speech of software', 'cli/golden/x.txt', 'as the file says', true],
+      ['no speech of software', 'doc/architecture/guarantees.md', '- `x.test.ts`: the row says so', false],
+      ['no speech of software', 'doc/x.md', 'The file states which; essays, forgery', false],
+      ['no speech of software in code', 'server/src/x.ts', "throw refuse('The row says so.')", true],
+      ['no speech of software in code', 'server/src/x.ts', "// it says so\nconst say = 'said';", false],
+      ['no speech of software in code', 'server/src/x.test.ts', "test('the row says so')", false],
       ['American spelling', 'lab/src/x.ts', `const ${'enr'}ol = 1;`, true],
       ['American spelling', 'doc/x.md', `A ${'col'}our, ${'norma'}lised`, true],
       ['American spelling', 'lab/src/x.ts', 'const enrollment = enroll(ENROLL_MS, color, normalize);', false],
@@ -147,6 +158,19 @@ describe('make check', () => {
       assert.ok(rule, name);
       assert.equal(rule.applies(file) && findIn(rule, file, text).length > 0, found, `${name} ${file}`);
     }
+  });
+
+  it('counts the words of each sentence, item and cell of a document', () => {
+    const words = (count: number): string => Array(count).fill('word').join(' ');
+    const long = `${words(36)}.`;
+    const found = (text: string): number[] => longSentences(text).map(({ line }) => line);
+    assert.deepEqual(found(`${words(20)}.\n${words(20)}. ${words(35)}.`), []);
+    assert.deepEqual(found(`# Title\n\n${words(20)}\n${words(16)}.`), [3]);
+    assert.deepEqual(found(`- ${words(20)}\n- ${words(20)}\n1. ${long}`), [3]);
+    assert.deepEqual(found(`| ${words(20)} | ${words(20)} |\n| ${long} | x |`), [2]);
+    assert.deepEqual(found(`\`\`\`\n${long}\n\`\`\`\n> ${long}`), [4]);
+    assert.deepEqual(found(`\`${long}\` and [a link](to/${words(1)}) ${words(31)}.`), []);
+    assert.deepEqual(found(`A *wipe*. (${words(30)}.) ${words(30)}.`), []);
   });
 
   it('finds tables that are written outside their owner', () => {

@@ -22,6 +22,13 @@ const PLAIN_WORDS_REASON =
 const IMAGE_RECIPE =
   /^build\/(?:node-image\/|slice-image\/(?:make-root|make-disk|readiness)\.sh$)|^node-agent\/test\/tiny-guest\//;
 
+/** Software does not say or forget, and capacity is not sold. Tests may name a guarantee in these words. */
+const SPEECH =
+  /\b(?:says?|said|sold|sells?|forg(?:ets?|ot|otten)|e-mails?)\b|\bas (?:the|a|any|its) file says|\bhad it here\b|\bnot in order\b/i;
+
+/** Of names of tests, and the commands of them. */
+const TESTS = /\.(?:test|contract|e2e)\.tsx?$|^(?:bench|e2e|tools)\/|\/(?:test|golden)\//;
+
 /** Unix has an account "nobody"; a text that means it quotes it. */
 const DIALECT =
   /unless told|\b(?:noughts?|somebody|whoever|(?<!")nobody|anew|mend(?:s|ed|ing)?|tells?|erasure|clean-up|lately|absurd(?:ly)?|folders?)\b|(?:for|off|out of) sale\b|\bf[ae]ll ill\b|\b(?:is|was|are|were) told\b|\bstands? in the way\b|\bby (?:itself|themselves)\b|\b(?:does|did|could|can|will) ?not answer\b/i;
@@ -80,7 +87,7 @@ export const TEXT_RULES: readonly TextRule[] = [
     name: 'plain words',
     reason: PLAIN_WORDS_REASON,
     applies: (file) =>
-      /\.(?:md|cjs)$|^cli\/golden\/.*\.txt$|^infra\/observability\//.test(file) ||
+      /\.(?:md|cjs)$|^cli\/golden\/.*\.txt$|^infra\/observability\/|^lab\/.*\.yaml$/.test(file) ||
       (/\.sh$/.test(file) && !IMAGE_RECIPE.test(file)) ||
       (/^contract\/src\/.*\.ts$/.test(file) && !file.endsWith('.test.ts')),
     breaks: DIALECT,
@@ -93,6 +100,24 @@ export const TEXT_RULES: readonly TextRule[] = [
       // The rules and their tests must spell the words.
       !/^tools\/check\//.test(file),
     breaks: DIALECT,
+    of_literals: true,
+  },
+  {
+    name: 'no speech of software',
+    reason: PLAIN_WORDS_REASON,
+    applies: (file) =>
+      // The names of tests stand in this document.
+      (/\.(?:md|cjs)$|^lab\/.*\.yaml$|^cli\/golden\/.*\.txt$|^infra\/observability\//.test(file) &&
+        file !== 'doc/architecture/guarantees.md') ||
+      (/^contract\/src\/.*\.ts$/.test(file) && !TESTS.test(file)),
+    breaks: SPEECH,
+  },
+  {
+    name: 'no speech of software in code',
+    reason: PLAIN_WORDS_REASON,
+    applies: (file) =>
+      /^(?:server|scheduler|cli|sdk|node-agent|kit|lab|console)\/.*\.tsx?$/.test(file) && !TESTS.test(file),
+    breaks: SPEECH,
     of_literals: true,
   },
 ];

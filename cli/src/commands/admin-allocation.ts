@@ -130,7 +130,7 @@ export const adminAllocation: Group = {
           { header: 'CLAIM', value: ({ id }) => id },
           { header: 'KIND', value: ({ claim_kind }) => claim_kind },
           { header: 'GPUS', value: ({ gpu_count }) => gpu_count, align: 'right' },
-          { header: 'RELEASED', value: ({ released_at }) => (released_at === null ? 'held' : shortTime(released_at)) },
+          { header: 'RELEASED', value: ({ released_at }) => shortTime(released_at) },
           { header: 'SLOT', value: ({ slot_id }) => slot_id, optional: true },
           { header: 'WIPE PROOF', value: ({ wipe_proof_id }) => wipe_proof_id, optional: true },
         ]);

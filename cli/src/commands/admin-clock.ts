@@ -28,7 +28,7 @@ export const adminClock: Group = {
         cli.out.item(clock, fields(clock));
         if (clock.is_held && !cli.out.json)
           cli.out.say(
-            'Nothing ends because a time has passed. If the time above is right: gpuaas admin clock confirm --reason REASON',
+            'Time-based work is paused: no allocation is released, no task expires, nothing is deleted. If the time above is right: gpuaas admin clock confirm --reason REASON',
           );
       },
     }),

@@ -51,7 +51,7 @@ export const adminDoctor = command({
       throw new CliError(
         'failure',
         failed === 1 ? 'One check failed.' : `${failed} checks failed.`,
-        'This machine and its sign-in are checked by: gpuaas doctor',
+        'To check this computer and your sign-in: gpuaas doctor',
       );
   },
 });

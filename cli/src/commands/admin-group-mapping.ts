@@ -28,7 +28,7 @@ export const adminGroupMapping: Group = {
     }),
     command({
       name: 'create',
-      summary: 'Give members of a group a role, from their next sign-in',
+      summary: 'Give members of a group a role from their next sign-in',
       args: { group: 'The group, as the issuer writes it in the groups claim' },
       flags: {
         'in-organization': required(text('The organization, by name or ID', 'name')),
@@ -44,8 +44,11 @@ export const adminGroupMapping: Group = {
         const response = await (await cli.client()).call('adminGroupMappingCreate', { body }, options);
         const { id, organization_name, project_name, role } = response.data;
         const place = project_name === null ? organization_name : `${organization_name}/${project_name}`;
-        cli.out.done(`Members of ${args.group} are ${role} in ${place} from their next sign-in (${id}).`, response);
-        if (!cli.out.json) cli.out.say('For people who are signed in now: gpuaas admin group sync');
+        cli.out.done(
+          `Members of ${args.group} have the role ${role} in ${place} from their next sign-in (${id}).`,
+          response,
+        );
+        if (!cli.out.json) cli.out.say('Apply it now to signed-in users: gpuaas admin group sync');
       },
     }),
     command({

@@ -72,8 +72,8 @@ const alertFrom = (given: string, shared: Omit<Alert, 'id' | 'target' | 'message
   return { id, target: 'node', message, ...shared };
 };
 
-const override = command({
-  name: 'override',
+const overrideSet = command({
+  name: 'set',
   summary: 'Override a health source: mute, add or replace alerts',
   args: sourceOf,
   flags: {
@@ -86,7 +86,7 @@ const override = command({
     reason,
   },
   examples: [
-    'gpuaas admin health override j22u15 node-agent --mute gpu_temperature --for 4h --reason "The aisle is being cooled."',
+    'gpuaas admin health override set j22u15 node-agent --mute gpu_temperature --for 4h --reason "The aisle is being cooled."',
   ],
   run: async (cli, { args, flags }) => {
     if (flags.mute === undefined && flags.alert === undefined && !flags.replace)
@@ -112,6 +112,18 @@ const override = command({
       { signal: cli.signal },
     );
     cli.out.done(`Override for ${args.source} applied; health of ${args.node}: ${response.data.health}.`, response);
+  },
+});
+
+const overrideRemove = command({
+  name: 'remove',
+  summary: 'Remove a health override',
+  args: sourceOf,
+  run: async (cli, { args }) => {
+    const params = { node_id: await nodeId(cli, args.node), source: args.source };
+    const client = await cli.client();
+    const response = await client.call('adminNodeHealthOverrideDelete', { params }, { signal: cli.signal });
+    cli.out.done(`Removed the override for ${args.source} on ${args.node}.`, response);
   },
 });
 
@@ -149,21 +161,11 @@ export const adminHealth: Group = {
         );
       },
     }),
-    override,
-    command({
-      name: 'override-remove',
-      summary: 'Remove a health override',
-      args: sourceOf,
-      run: async (cli, { args }) => {
-        const params = { node_id: await nodeId(cli, args.node), source: args.source };
-        const response = await (await cli.client()).call(
-          'adminNodeHealthOverrideDelete',
-          { params },
-          { signal: cli.signal },
-        );
-        cli.out.done(`Removed the override for ${args.source} on ${args.node}.`, response);
-      },
-    }),
+    {
+      name: 'override',
+      summary: 'Set and remove overrides of a health source',
+      commands: [overrideSet, overrideRemove],
+    },
     {
       name: 'breaker',
       summary: 'Show and reset the circuit breaker',

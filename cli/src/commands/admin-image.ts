@@ -127,7 +127,7 @@ export const adminImage: Group = {
       args: { image: 'Name' },
       flags: {
         ...useFlags,
-        'display-name': text('Name for people'),
+        'display-name': text('Display name'),
         sku: list('SKU it can run on; repeatable, replaces all', 'name'),
         ...ifMatchFlags,
       },
@@ -143,7 +143,7 @@ export const adminImage: Group = {
         };
         const response = await client.call('adminOsImageUpdate', { params, body }, { ifMatch, signal: cli.signal });
         const { name, channel, trust } = response.data;
-        cli.out.done(`Image ${name} is ${channel} and ${trust}.`, response);
+        cli.out.done(`Image ${name}: channel ${channel}, trust ${trust}.`, response);
       },
     }),
     command({

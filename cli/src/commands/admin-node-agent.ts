@@ -122,19 +122,19 @@ export const nodeAgentCommands = [
   }),
   command({
     name: 'rebind',
-    summary: 'Let another host be this node; slots must be discovered, approved and wiped again',
+    summary: 'Rebind a node to another host; slots must be discovered, approved and wiped again',
     args: node,
     flags: { reason, ...hostFlags, ...yesFlags, ...keyFlags },
     run: async (cli, { args, flags }) => {
       const params = { node_id: await nodeId(cli, args.node) };
       await cli.confirm(
-        `Give node ${args.node} to another host? Its slot approvals, wipe proofs and disk approvals end.`,
+        `Rebind node ${args.node} to another host? Its slot approvals, wipe proofs and disk approvals end.`,
         flags.yes,
       );
       const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
       const request = { params, body: { reason: flags.reason, host: namedHost(flags) } };
       const response = await (await cli.client()).call('adminNodeRebind', request, options);
-      cli.out.done(`Node ${params.node_id} waits for another host.`, response);
+      cli.out.done(`Node ${params.node_id} waits for its new host.`, response);
       printEnrollment(cli, response.data);
     },
   }),

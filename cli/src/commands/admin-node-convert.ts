@@ -11,6 +11,12 @@ import { keyFlags, yesFlags } from '../flags.ts';
 
 type Plan = Operations['adminNodeConvertPlan']['response'];
 
+const MODE_LABELS: Readonly<Record<Operations['adminNodeConvert']['response']['capacity_mode'], string>> = {
+  baremetal: 'for bare metal',
+  slice: 'for slices',
+  flexible: 'for bare metal and slices',
+};
+
 const signed = (count: number): string => (count > 0 ? `+${count}` : String(count));
 
 const showPlan = (cli: Cli, plan: Plan): void => {
@@ -52,6 +58,6 @@ export const convert = command({
     const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
     const response = await client.call('adminNodeConvert', { params, body }, options);
     const { name, id, capacity_mode } = response.data;
-    cli.out.done(`Node ${name} (${id}) is now ${capacity_mode}.`, response, { ...response.data, plan });
+    cli.out.done(`Node ${name} (${id}) is now ${MODE_LABELS[capacity_mode]}.`, response, { ...response.data, plan });
   },
 });

@@ -6,8 +6,8 @@ import { collect, ifMatchFlags, keyFlags, pageFlags } from '../flags.ts';
 import { type Column, shortTime } from '../table.ts';
 import { nodeAgentCommands } from './admin-node-agent.ts';
 import { convert } from './admin-node-convert.ts';
-import { nodeEndCommands } from './admin-node-end.ts';
 import { nodeInventoryCommands } from './admin-node-inventory.ts';
+import { nodeRetireCommands } from './admin-node-retire.ts';
 import { nodeTopologyCommands } from './admin-node-topology.ts';
 import { slotList } from './admin-slot.ts';
 
@@ -191,6 +191,6 @@ export const adminNode: Group = {
     ...nodeAgentCommands,
     ...nodeTopologyCommands,
     ...nodeInventoryCommands,
-    ...nodeEndCommands,
+    ...nodeRetireCommands,
   ],
 };

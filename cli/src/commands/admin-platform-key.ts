@@ -47,7 +47,7 @@ export const adminPlatformKey: Group = {
         const response = await client.call('adminPlatformKeyRotate', { body: { kind, reason } }, options);
         const { version } = response.data;
         cli.out.done(
-          `Version ${version} of the ${kind} key seals now. Keep the earlier version until it is retired: gpuaas admin platform-key list`,
+          `New values are now sealed with version ${version} of the ${kind} key. Keep the earlier version until it is retired: gpuaas admin platform-key list`,
           response,
         );
       },

@@ -29,7 +29,7 @@ export const adminOrganization: Group = {
       flags: {
         'display-name': text('Display name'),
         'owner-user': text('The owner, who has signed in before', 'id'),
-        'owner-email': text('Invite the owner by e-mail address; the token is shown once', 'address'),
+        'owner-email': text('Invite the owner by email address; the token is shown once', 'address'),
         gpus: integer('GPU limit (default: that of the site policy)'),
         unlimited: toggle('No GPU limit'),
         ...keyFlags,
@@ -66,7 +66,7 @@ export const adminUser: Group = {
     command({
       name: 'list',
       summary: 'List all users',
-      flags: { ...pageFlags, email: text('Only the user with this e-mail address', 'address') },
+      flags: { ...pageFlags, email: text('Only the user with this email address', 'address') },
       run: async (cli, { flags }) => {
         const client = await cli.client();
         const read = (query: { limit: number; cursor: string | undefined }) =>

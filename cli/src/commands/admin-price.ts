@@ -58,7 +58,7 @@ export const adminPrice: Group = {
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const response = await (await cli.client()).call('adminPriceCreate', { body }, options);
         const { id, sku_name, gpu_hourly_price, state, valid_from } = response.data;
-        const from = state === 'future' ? `from ${valid_from}` : 'from now';
+        const from = state === 'future' ? `from ${shortTime(valid_from)}` : 'from now';
         cli.out.done(`${sku_name} costs ${priceOf(gpu_hourly_price)} per GPU hour ${from} (${id}).`, response);
       },
     }),
@@ -72,7 +72,7 @@ export const adminPrice: Group = {
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const response = await (await cli.client()).call('adminPriceCancel', request, options);
         const { id, sku_name, valid_from } = response.data;
-        cli.out.done(`The price of ${sku_name} from ${valid_from} (${id}) is cancelled.`, response);
+        cli.out.done(`The price of ${sku_name} from ${shortTime(valid_from)} (${id}) is cancelled.`, response);
       },
     }),
   ],

@@ -53,7 +53,7 @@ export const adminRegion: Group = {
       summary: 'Create a region, or bring a retired one back',
       args: { region: 'Name, such as eu-north-1' },
       flags: {
-        'display-name': required(text('Name for people')),
+        'display-name': required(text('Display name')),
         ...wipeFlags,
         ...switchFlags,
         ...keyFlags,
@@ -76,7 +76,7 @@ export const adminRegion: Group = {
       name: 'update',
       summary: 'Enable or disable a region, rename it, or set its rules for wipes',
       args: { region: 'Name' },
-      flags: { 'display-name': text('Name for people'), ...wipeFlags, ...switchFlags, ...ifMatchFlags },
+      flags: { 'display-name': text('Display name'), ...wipeFlags, ...switchFlags, ...ifMatchFlags },
       examples: ['gpuaas admin region update eu-north-1 --wipe-minimum purge'],
       run: async (cli, { args, flags }) => {
         const enabled = switched(flags);

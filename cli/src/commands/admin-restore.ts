@@ -4,14 +4,16 @@ import { command, type Group, required, text, toggle } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { nodeId } from '../find.ts';
 import { keyFlags, yesFlags } from '../flags.ts';
-import { shortTime } from '../table.ts';
+import { counted, shortTime } from '../table.ts';
 
 type Status = Operations['adminRestoreGet']['response'];
 
 const reason = required(text('Reason, recorded in the audit log'));
 
 const endedText = (ended: NonNullable<Status['restore']>['ended']): string[] =>
-  Object.entries(ended).map(([what, count]) => `${count} ${what.replaceAll('_', ' ')}`);
+  Object.entries(ended).map(([what, count]) =>
+    counted(count, what.replaceAll('_', ' ').replace(/s$/, '').replace(/^api /, 'API ')),
+  );
 
 const show = (cli: Cli, { restore, held_nodes, ...rest }: Status): void => {
   const { out } = cli;
@@ -89,8 +91,8 @@ export const adminRestore: Group = {
         };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const response = await (await cli.client()).call('adminRestoreBegin', { body }, options);
-        const held = response.data.held_nodes.length;
-        cli.out.done(`Destructive tasks of ${held} nodes are held. Sign in again: gpuaas login`, response);
+        const held = counted(response.data.held_nodes.length, 'node');
+        cli.out.done(`Destructive tasks of ${held} are held. Sign in again: gpuaas login`, response);
       },
     }),
     command({
@@ -113,10 +115,9 @@ export const adminRestore: Group = {
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const client = await cli.client();
         const response = await client.call('adminNodeRestoreRelease', { params: { node_id }, body }, options);
-        cli.out.done(
-          `Tasks of ${args.node} are released; ${response.data.held_nodes.length} nodes remain held.`,
-          response,
-        );
+        const left = response.data.held_nodes.length;
+        const rest = left === 0 ? 'no node remains' : left === 1 ? '1 node remains' : `${left} nodes remain`;
+        cli.out.done(`Tasks of ${args.node} are released; ${rest} held.`, response);
       },
     }),
   ],

@@ -22,7 +22,9 @@ const MARK: Readonly<Record<Step['state'], string>> = {
 const TIMEOUT_MS = 900_000;
 
 const FIRST_SUPERADMIN =
-  'The first superadmin is a user with a verified address of GPUAAS_SUPERADMIN_EMAILS of gpuaas-api: set it, restart, then sign in with that address.';
+  'To become the first superadmin, set GPUAAS_SUPERADMIN_EMAILS of gpuaas-api to your verified email address, restart gpuaas-api, then sign in.';
+
+const SIGN_IN = 'Sign in: gpuaas login';
 
 const printSteps = (cli: Cli, { steps }: Setup): void => {
   cli.out.table(steps, [
@@ -40,7 +42,7 @@ const nextOf = (setup: Setup): Step | undefined => setup.steps.find(({ key }) =>
 const assertSignedIn = async (cli: Cli): Promise<void> => {
   const { credential, url } = await cli.settings();
   if (credential === 'none')
-    throw new CliError('auth', `The first step is to sign in at ${url}. ${FIRST_SUPERADMIN}`, 'gpuaas login');
+    throw new CliError('auth', `The first step is to sign in at ${url}. ${FIRST_SUPERADMIN}`, SIGN_IN);
 };
 
 const readAsOperator = async (cli: Cli): Promise<Setup> => {
@@ -48,7 +50,7 @@ const readAsOperator = async (cli: Cli): Promise<Setup> => {
     return await readSetup(cli);
   } catch (err) {
     if (!(err instanceof GpuaasError) || (err.code !== 'permission_denied' && err.code !== 'not_found')) throw err;
-    throw new CliError('auth', `Your account has no platform role. ${FIRST_SUPERADMIN}`, 'gpuaas login');
+    throw new CliError('auth', `Your account has no platform role. ${FIRST_SUPERADMIN}`, SIGN_IN);
   }
 };
 

@@ -32,7 +32,7 @@ export const adminSitePolicy: Group = {
         'any-mail-domain': toggle('With sign-up open: any address'),
         'default-gpus': integer('GPU limit with which an organization starts'),
         unlimited: toggle('Organizations start without a GPU limit'),
-        contact: text('Whom refused people can ask', 'text'),
+        contact: text('Contact shown to refused users: an address or a name', 'text'),
         ...ifMatchFlags,
       },
       examples: [
@@ -78,7 +78,7 @@ export const adminSignUpRequest: Group = {
         cli.out.list(await collect(flags, read), [
           { header: 'ID', value: ({ id }) => id },
           { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
-          { header: 'E-MAIL', value: ({ email }) => email, shrink: 'cut' },
+          { header: 'EMAIL', value: ({ email }) => email, shrink: 'cut' },
           { header: 'VERIFIED', value: ({ email_verified }) => email_verified },
           { header: 'STATE', value: ({ state }) => state },
           { header: 'CREATED', value: ({ created_at }) => shortTime(created_at), optional: true },

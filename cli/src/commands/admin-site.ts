@@ -30,7 +30,7 @@ export const adminSite: Group = {
     }),
     command({
       name: 'apply',
-      summary: 'Make the site as the file says; refused if the site has changed since the plan',
+      summary: 'Apply a reviewed plan of a site file; refused if the site changed since the plan',
       flags: {
         ...fileFlags,
         hash: text('Hash of the reviewed plan (default on a terminal: review the plan now)', 'hash'),

@@ -1,9 +1,8 @@
 import { type AdminSku, CAPACITY_SHAPES } from '@gpuaas/sdk';
 import { choice, command, type Group, integer, required, text } from '../command.ts';
-import type { Cli } from '../context.ts';
 import { collect, ifMatchFlags, keyFlags, pageFlags } from '../flags.ts';
 import { assertChange, availability, countsOf, reason, retiredFlags, switched, switchFlags } from './admin-catalog.ts';
-import { priceOf } from './catalog.ts';
+import { priceOf, showSku } from './catalog.ts';
 
 const GPU_IDS = 'PCI IDs, like 10de:2335, of this model that the product does not know';
 
@@ -19,20 +18,6 @@ const sentence = ({ name, enabled, gpu_hourly_price, blockers }: AdminSku): stri
 const launchable = (sku: AdminSku): string => {
   const isBlocked = sku.enabled && sku.retired_at === null && sku.blockers.length > 0;
   return isBlocked ? `yes. ${sku.blockers.join(' ')}` : availability(sku);
-};
-
-const showSku = (cli: Cli, found: AdminSku): void => {
-  const { vm_profiles, gpu_hourly_price, ...rest } = found;
-  cli.out.item(found, { ...rest, 'price per gpu hour': priceOf(gpu_hourly_price) });
-  if (cli.out.json || vm_profiles.length === 0) return;
-  cli.out.print('');
-  cli.out.table(vm_profiles, [
-    { header: 'VM PROFILE', value: ({ name }) => name },
-    { header: 'GPUS', value: ({ gpu_count }) => gpu_count, align: 'right' },
-    { header: 'VCPUS', value: ({ vcpu_count }) => vcpu_count, align: 'right' },
-    { header: 'MEMORY', value: ({ memory_mib }) => `${memory_mib} MiB`, align: 'right' },
-    { header: 'DEFAULT', value: ({ is_default }) => is_default },
-  ]);
 };
 
 export const adminSku: Group = {
@@ -71,7 +56,7 @@ export const adminSku: Group = {
       summary: 'Create a SKU, or bring a retired one back',
       args: { sku: 'Name, such as h200-sxm-slice' },
       flags: {
-        'display-name': required(text('Name for people')),
+        'display-name': required(text('Display name')),
         vendor: required(text('Vendor of the GPU')),
         'gpu-model': required(text('GPU model, as discovery reports it')),
         'gpu-ids': text(GPU_IDS, 'list'),
@@ -108,7 +93,7 @@ export const adminSku: Group = {
       summary: 'Change a SKU, or enable or disable it',
       args: { sku: 'Name' },
       flags: {
-        'display-name': text('Name for people'),
+        'display-name': text('Display name'),
         'gpu-ids': text(`${GPU_IDS}; '' for none`, 'list'),
         'gpu-counts': text('GPU counts that a launch may request, like 1,2,4,8', 'list'),
         ...switchFlags,

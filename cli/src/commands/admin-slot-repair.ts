@@ -14,7 +14,7 @@ const WAIT_MS = 600_000;
 const ENDED: ReadonlySet<Run['state']> = new Set(ENDED_WORKFLOW_STATES);
 
 export const stateOf = ({ slot_index, id, approval, status }: Slot): string =>
-  `Slot ${slot_index} (${id}) is ${approval} and ${status}.`;
+  `Slot ${slot_index} (${id}) is ${approval.replaceAll('_', ' ')}; status ${status.replaceAll('_', ' ')}.`;
 
 /** The newest repair of the slot: the one just requested, or one already in progress. */
 const readRun = async (cli: Cli, slotId: string): Promise<Run> => {

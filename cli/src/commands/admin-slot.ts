@@ -113,9 +113,9 @@ const approve = command({
     const node_id = await nodeId(cli, args.node);
     const { map } = await readDiscovery(cli, node_id);
     if (map === null) throw new CliError('conflict', 'This node has no discovery yet. Run discovery first.');
-    const wanted = chosen(map.candidates, slot_indexes);
-    if (!cli.out.json) cli.out.table(wanted, candidateColumns);
-    const blockers = blockerLines(wanted);
+    const candidates = chosen(map.candidates, slot_indexes);
+    if (!cli.out.json) cli.out.table(candidates, candidateColumns);
+    const blockers = blockerLines(candidates);
     if (blockers.length > 0) {
       if (!cli.out.json) cli.out.points('Blockers of approval:', blockers);
       throw new CliError(
@@ -124,7 +124,7 @@ const approve = command({
         'Then run discovery again, or select other slots with --slots.',
       );
     }
-    const count = wanted.length === 1 ? '1 slot' : `${wanted.length} slots`;
+    const count = candidates.length === 1 ? '1 slot' : `${candidates.length} slots`;
     await cli.confirm(`Approve ${count} of ${args.node}? Their disks are wiped now and after each use.`, flags.yes);
     const body = { map_hash: map.map_hash, slot_indexes, wipe_method: flags.wipeMethod };
     const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
@@ -135,7 +135,9 @@ const approve = command({
     const { slots } = response.data;
     const indexes = slots.map(({ slot_index }) => slot_index).join(', ');
     cli.out.done(
-      slots.length === 0 ? 'They were already approved. No changes were made.' : `Approved: slot ${indexes}.`,
+      slots.length === 0
+        ? 'They were already approved. No changes were made.'
+        : `Approved: ${slots.length === 1 ? 'slot' : 'slots'} ${indexes}.`,
       response,
     );
   },

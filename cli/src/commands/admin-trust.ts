@@ -88,7 +88,7 @@ export const adminTrust: Group = {
         const response = await (await cli.client()).call('adminTrustKeyCreate', { body }, options);
         const { id } = response.data;
         cli.out.done(
-          `The ${purpose} key ${id} is requested. Agents learn it within 30 s; then activate it: gpuaas admin trust activate ${id}`,
+          `The ${purpose} key ${id} is requested. Agents receive it within 30 s. Then activate it: gpuaas admin trust activate ${id}`,
           response,
         );
       },

@@ -4,9 +4,9 @@ import type { Cli } from '../context.ts';
 import { collect, ifMatchFlags, keyFlags, pageFlags } from '../flags.ts';
 import { assertChange, reason, retiredFlags } from './admin-catalog.ts';
 
-const PAGES = 'Pages of its memory; auto: the largest huge pages that the host has';
+const PAGES = 'Memory page size. auto: the largest huge pages of the host';
 const NUMA =
-  'CPUs and memory from the NUMA nodes of its GPUs: strict; preferred: memory also from others; none: from any';
+  'NUMA placement. strict: CPUs and memory from the NUMA nodes of the GPUs; preferred: memory also from others; none: any';
 
 const size = {
   vcpus: integer('CPUs of the VM'),
@@ -30,7 +30,7 @@ const done = (cli: Cli, response: ApiResponse<AdminVmProfile>): void => {
   );
   if (cli.out.json || hosts_too_small === 0) return;
   cli.out.points(
-    `${hosts_too_small} of ${hosts_checked} hosts cannot hold it:`,
+    `${hosts_too_small} of ${hosts_checked} hosts ${hosts_too_small === 1 ? 'is' : 'are'} too small:`,
     too_small.map(({ node_name, reason: why }) => `${node_name}: ${why}`),
   );
 };
@@ -66,7 +66,7 @@ export const adminVmProfile: Group = {
     }),
     command({
       name: 'get',
-      summary: 'Show a VM profile with the hosts that cannot hold it',
+      summary: 'Show a VM profile with the hosts that are too small for it',
       args: { profile: 'Name' },
       run: async (cli, { args }) => {
         const params = { vm_profile_name: args.profile };
@@ -80,11 +80,11 @@ export const adminVmProfile: Group = {
     }),
     command({
       name: 'create',
-      summary: 'Create a VM profile, or bring a retired one back',
+      summary: 'Create a VM profile, or restore a retired one',
       args: { profile: 'Name, such as h200_1g_24c_64g' },
       flags: {
         sku: required(text('SKU of the profile', 'name')),
-        gpus: required(integer('GPU count that it is for')),
+        gpus: required(integer('GPU count of the profile')),
         vcpus: required(size.vcpus),
         'memory-mib': required(size['memory-mib']),
         hugepages: choice(`${PAGES} (default auto)`, HUGEPAGES),

@@ -11,7 +11,7 @@ const ENDED: ReadonlySet<WorkflowRun['state']> = new Set(ENDED_WORKFLOW_STATES);
 const WAIT_MS = 600_000;
 
 const describe = (run: WorkflowRun): string =>
-  `${run.id} ${runText(run.state)} at step "${run.step_label}"${run.state_reason === null ? '' : `: ${run.state_reason}`}`;
+  `${run.id} ${runText(run.state)}${run.state === 'done' ? '' : ` at step "${run.step_label}"`}${run.state_reason === null ? '' : `: ${run.state_reason}`}`;
 
 /** Waits for the end if requested; an end state other than the wanted ones is a failure with the reason of the run. */
 const finish = async (
@@ -35,9 +35,10 @@ const finish = async (
       resume: `gpuaas admin workflow-run get ${id}`,
     },
   );
+  const isWanted = options.wanted.includes(run.state);
   if (cli.out.json) cli.out.done('', { ...response, data: run });
-  else cli.out.print(describe(run));
-  if (!options.wanted.includes(run.state))
+  else if (isWanted) cli.out.print(describe(run));
+  if (!isWanted)
     throw new CliError(
       'failure',
       describe(run).replace(/\.?$/, '.'),

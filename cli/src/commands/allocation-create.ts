@@ -59,7 +59,7 @@ const flags = {
   tag: list('Tag, like team=vision; repeatable', 'key=value'),
   protect: toggle('Block release until unprotected'),
   'max-duration': duration('Release automatically this long after activation, like 4h'),
-  storage: choice('Data disks: blank, or ext4 at /data/1, /data/2 and so on (default raw)', STORAGE_KINDS),
+  storage: choice('Data disks: raw (blank) or formatted (ext4 at /data/1, /data/2 …) (default raw)', STORAGE_KINDS),
   network: choice('Network of a slice; --dry-run lists what is available', NETWORK_KINDS),
   'user-data': text('Cloud-config or script for the first boot of a slice', 'file'),
   'dry-run': toggle('Show price, quota and fit without launching'),
@@ -72,27 +72,28 @@ type Launch = Readonly<{ name: string; flags: FlagsOf<typeof flags> }>;
 type Fits = Readonly<{ sku_name?: string; region_name?: string; gpu_count?: number }>;
 
 /**
- * The same launch with what fits now. A VM profile belongs to its count and SKU, so another count uses its own profile.
+ * The same launch with what fits now, without what belongs to the refused shape: a VM profile to its SKU and count, an
+ * image, a network and user data to the SKU, and formatted data disks to a slice of several GPUs.
  */
 const commandFor = (cli: Cli, { name, flags: asked }: Launch, fits: Fits): string => {
   const sku = fits.sku_name ?? asked.sku;
   const count = fits.gpu_count ?? asked.gpus;
-  const isSameShape = sku === asked.sku && count === asked.gpus;
+  const isSameSku = sku === asked.sku;
   const option = (word: string, value: string | undefined) => (value === undefined ? [] : [`--${word}`, value]);
   return commandLine([
     ...['gpuaas', 'allocation', 'create', name],
     ...option('sku', sku),
     ...option('region', fits.region_name ?? asked.region),
     ...option('gpus', String(count)),
-    ...option('image', asked.image),
-    ...option('vm-profile', isSameShape ? asked.vmProfile : undefined),
+    ...option('image', isSameSku ? asked.image : undefined),
+    ...option('vm-profile', isSameSku && count === asked.gpus ? asked.vmProfile : undefined),
     ...(asked.sshKey ?? []).flatMap((key) => ['--ssh-key', key]),
     ...(asked.tag ?? []).flatMap((tag) => ['--tag', tag]),
     ...(asked.protect ? ['--protect'] : []),
     ...option('max-duration', asked.maxDuration === undefined ? undefined : formatDuration(asked.maxDuration)),
-    ...option('storage', asked.storage),
-    ...option('network', asked.network),
-    ...option('user-data', asked.userData),
+    ...option('storage', isSameSku && count > 1 ? asked.storage : undefined),
+    ...option('network', isSameSku ? asked.network : undefined),
+    ...option('user-data', isSameSku ? asked.userData : undefined),
     ...(asked.wait ? ['--wait'] : []),
     ...cli.scope_words,
   ]);
@@ -115,7 +116,7 @@ const refusalOf = (estimate: Estimate, launch: Launch): GpuaasError => {
   const detail = typeof stated === 'string' ? stated : `${asked} cannot be launched now.`;
   const code = estimate.code ?? 'insufficient_capacity';
   const { reasons, alternatives } = estimate;
-  return new GpuaasError(isKnownCode(code) ? code : 'unexpected_answer', detail, { reasons, alternatives });
+  return new GpuaasError(isKnownCode(code) ? code : 'unexpected_response', detail, { reasons, alternatives });
 };
 
 const fitsText = ({ fits_now, fits_on_nodes }: Estimate): string => {

@@ -50,10 +50,7 @@ const revoke = command({
     const params = { ...(await allocationParams(cli, args.allocation)), access_grant_id: args.grant };
     await cli.confirm(`Revoke grant ${args.grant}?`, flags.yes);
     const response = await (await cli.client()).call('accessGrantRevoke', { params }, { signal: cli.signal });
-    cli.out.done(
-      `Revoking grant ${response.data.id} of ${response.data.user_name}. Its state is ${response.data.state}.`,
-      response,
-    );
+    cli.out.done(`Revoking grant ${response.data.id} of ${response.data.user_name}.`, response);
   },
 });
 

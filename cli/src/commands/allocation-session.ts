@@ -24,15 +24,15 @@ const columns: readonly Column<TerminalSession>[] = [
   { header: 'OUT', value: ({ bytes_out }) => bytes_out, align: 'right', optional: true },
 ];
 
-const sessions = listCommand({
-  name: 'sessions',
+const list = listCommand({
+  name: 'list',
   summary: 'List sessions, newest first',
   columns,
   read: (client, asked, options) => client.terminalSessionList(asked, options),
 });
 
-const session = command({
-  name: 'session',
+const get = command({
+  name: 'get',
   summary: 'Show one session',
   scope: 'project',
   args: { ...named, session: 'ID' },
@@ -42,8 +42,8 @@ const session = command({
   },
 });
 
-const sessionEnd = command({
-  name: 'session-end',
+const end = command({
+  name: 'end',
   summary: 'Close a session',
   scope: 'project',
   args: { ...named, session: 'ID' },
@@ -90,4 +90,7 @@ const recording = command({
   },
 });
 
-export const sessionCommands = [sessions, session, sessionEnd, recording];
+export const sessionCommands = [
+  { name: 'session', summary: 'List, show and close sessions', commands: [list, get, end] },
+  recording,
+];

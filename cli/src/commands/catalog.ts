@@ -1,5 +1,6 @@
-import { CAPACITY_SHAPES, type Money } from '@gpuaas/sdk';
+import { CAPACITY_SHAPES, type Money, type Sku } from '@gpuaas/sdk';
 import { choice, command, type Group, text } from '../command.ts';
+import type { Cli } from '../context.ts';
 import { collect, pageFlags } from '../flags.ts';
 import { shortTime } from '../table.ts';
 
@@ -15,6 +16,21 @@ export const priceOf = (amount: Money | null): string => (amount === null ? '-' 
 
 const enabledText = ({ enabled, disabled_reason }: { enabled: boolean; disabled_reason: string | null }): string =>
   enabled ? 'yes' : `no: ${disabled_reason ?? 'disabled'}`;
+
+/** A SKU with its VM profiles, as tenants and operators see it. */
+export const showSku = (cli: Cli, found: Pick<Sku, 'vm_profiles' | 'gpu_hourly_price'>): void => {
+  const { vm_profiles, gpu_hourly_price, ...rest } = found;
+  cli.out.item(found, { ...rest, 'price per gpu hour': priceOf(gpu_hourly_price) });
+  if (cli.out.json || vm_profiles.length === 0) return;
+  cli.out.print('');
+  cli.out.table(vm_profiles, [
+    { header: 'VM PROFILE', value: ({ name }) => name },
+    { header: 'GPUS', value: ({ gpu_count }) => gpu_count, align: 'right' },
+    { header: 'VCPUS', value: ({ vcpu_count }) => vcpu_count, align: 'right' },
+    { header: 'MEMORY', value: ({ memory_mib }) => `${memory_mib} MiB`, align: 'right' },
+    { header: 'DEFAULT', value: ({ is_default }) => is_default },
+  ]);
+};
 
 export const sku: Group = {
   name: 'sku',
@@ -44,17 +60,7 @@ export const sku: Group = {
       args: { sku: 'Name' },
       run: async (cli, { args }) => {
         const found = await (await cli.client()).skuGet({ params: { sku_name: args.sku } }, { signal: cli.signal });
-        const { vm_profiles, gpu_hourly_price, ...rest } = found;
-        cli.out.item(found, { ...rest, 'price per gpu hour': priceOf(gpu_hourly_price) });
-        if (cli.out.json || vm_profiles.length === 0) return;
-        cli.out.print('');
-        cli.out.table(vm_profiles, [
-          { header: 'VM PROFILE', value: ({ name }) => name },
-          { header: 'GPUS', value: ({ gpu_count }) => gpu_count, align: 'right' },
-          { header: 'VCPUS', value: ({ vcpu_count }) => vcpu_count, align: 'right' },
-          { header: 'MEMORY', value: ({ memory_mib }) => `${memory_mib} MiB`, align: 'right' },
-          { header: 'DEFAULT', value: ({ is_default }) => is_default },
-        ]);
+        showSku(cli, found);
       },
     }),
   ],

@@ -29,7 +29,7 @@ export const invitation: Group = {
       name: 'create',
       summary: 'Invite a person; the token is shown once',
       scope: 'organization',
-      args: { email: 'E-mail address of the person' },
+      args: { email: 'Email address of the user' },
       flags: {
         role: required(choice('Role in the organization', TENANT_ROLES)),
         'expires-in': duration('Time in which it can be accepted, like 12h or 7d (default 7d)'),
@@ -44,7 +44,7 @@ export const invitation: Group = {
         cli.out.done(`Invited ${args.email} as ${flags.role} (${response.data.invitation.id}).`, response);
         if (cli.out.json) return;
         cli.out.print(response.data.token);
-        cli.out.say(`The token is shown once. The person runs: gpuaas invitation accept ${response.data.token}`);
+        cli.out.say(`The token is shown once. The invited user runs: gpuaas invitation accept ${response.data.token}`);
       },
     }),
     command({

@@ -46,7 +46,7 @@ const defaults = async (
 export const pendingText = ({ sign_up_request: request }: Me): string =>
   request?.state === 'rejected'
     ? `An operator rejected your sign-up: ${request.reason ?? 'no reason given'}`
-    : `Your sign-up waits for the approval of an operator${request === null ? '' : ` (${request.id})`}. Check it with: gpuaas whoami`;
+    : `Your sign-up waits for the approval of an operator${request === null ? '' : ` (${request.id})`}.`;
 
 export const login = command({
   name: 'login',
@@ -100,7 +100,7 @@ export const login = command({
       cli.out.say(
         `Signed in to ${settings.url} as ${me.name}${me.email === null ? '' : ` <${me.email}>`} (profile ${settings.profile_name}).`,
       );
-    if (me.state === 'pending' && !cli.out.json) cli.out.say(pendingText(me));
+    if (me.state === 'pending' && !cli.out.json) cli.out.say(`${pendingText(me)} Check it: gpuaas whoami`);
     if (cli.env['GPUAAS_TOKEN']) cli.out.say('GPUAAS_TOKEN is set and takes precedence over this sign-in.');
   },
 });

@@ -19,7 +19,7 @@ type Members = Readonly<{
   remove(cli: Cli, id: string, user_id: string): Promise<ApiResponse<undefined>>;
 }>;
 
-export const memberArgs = { user: 'E-mail address or ID' } as const;
+export const memberArgs = { user: 'Email address or ID' } as const;
 
 export const memberList = ({ scope, id, read }: Members) =>
   command({

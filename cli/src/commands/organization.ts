@@ -46,7 +46,7 @@ const member: Group = {
         const params = { organization_id, user_id: found.user_id };
         const options = { ifMatch: flags.ifMatch ?? found.version, signal: cli.signal };
         const response = await client.call('organizationMemberUpdate', { params, body: { role: flags.role } }, options);
-        cli.out.done(`${response.data.name} (${found.user_id}) is now ${response.data.role}.`, response);
+        cli.out.done(`${response.data.name} (${found.user_id}) now has the role ${response.data.role}.`, response);
       },
     }),
     memberRemove(members),

@@ -52,7 +52,7 @@ const member: Group = {
           { params: { project_id, user_id }, body },
           { signal: cli.signal },
         );
-        cli.out.done(`${response.data.name} (${user_id}) is now ${response.data.role}.`, response);
+        cli.out.done(`${response.data.name} (${user_id}) now has the role ${response.data.role}.`, response);
       },
     }),
     memberRemove(members),

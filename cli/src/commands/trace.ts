@@ -32,7 +32,7 @@ const sentenceOf = (entry: Entry): string => {
   const { detail, host_name } = entry;
   const facts = [host_name, tookOf(entry)].filter((fact) => fact !== null);
   const where = facts.length === 0 ? '' : ` (${facts.join(', ')})`;
-  return `${titleOf(entry)}${where}${detail === null ? '' : `; ${detail}`}`;
+  return `${titleOf(entry)}${where}${detail === null ? '' : `. ${detail}`}`;
 };
 
 const columns: readonly Column<Entry>[] = [

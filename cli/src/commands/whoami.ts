@@ -20,13 +20,15 @@ export const whoami = command({
       scopes: me.credential.scopes,
       'valid until': shortTime(me.credential.expires_at),
     });
-    cli.out.print('');
-    cli.out.table(me.organizations, [
-      { header: 'ORGANIZATION', value: ({ id }) => id },
-      { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
-      { header: 'ROLE', value: ({ role }) => role },
-      { header: 'DEFAULT', value: ({ id }) => id === profile.organization },
-    ]);
+    if (me.organizations.length > 0) {
+      cli.out.print('');
+      cli.out.table(me.organizations, [
+        { header: 'ORGANIZATION', value: ({ id }) => id },
+        { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
+        { header: 'ROLE', value: ({ role }) => role },
+        { header: 'DEFAULT', value: ({ id }) => id === profile.organization },
+      ]);
+    }
     if (me.projects.length === 0) return;
     cli.out.print('');
     cli.out.table(me.projects, [

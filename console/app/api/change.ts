@@ -23,7 +23,7 @@ export type Change<K extends CallId> = Readonly<{
 export const asError = (err: unknown): GpuaasError =>
   err instanceof GpuaasError
     ? err
-    : new GpuaasError('unexpected_answer', err instanceof Error ? err.message : String(err));
+    : new GpuaasError('unexpected_response', err instanceof Error ? err.message : String(err));
 
 export const useChange = <K extends CallId>(id: K): Change<K> => {
   const { client } = useBackend();

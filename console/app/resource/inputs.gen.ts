@@ -317,7 +317,7 @@ export const adminVmProfileCreate = {
   },
   "hugepages": {
     "kind": "text",
-    "description": "Pages of its memory: auto uses the largest huge pages that the host has, otherwise ordinary memory; 2M and 1G need such pages; none uses none.",
+    "description": "Memory page size. auto uses the largest huge pages that the host has, otherwise ordinary memory; 2M and 1G need such pages; none uses none.",
     "options": [
       "auto",
       "none",
@@ -353,7 +353,7 @@ export const adminVmProfileUpdate = {
   },
   "hugepages": {
     "kind": "text",
-    "description": "Pages of its memory: auto uses the largest huge pages that the host has, otherwise ordinary memory; 2M and 1G need such pages; none uses none.",
+    "description": "Memory page size. auto uses the largest huge pages that the host has, otherwise ordinary memory; 2M and 1G need such pages; none uses none.",
     "options": [
       "auto",
       "none",
@@ -1241,7 +1241,7 @@ export const adminSiteApply = {
 export const adminSitePolicyUpdate = {
   "sign_up": {
     "kind": "text",
-    "description": "Who may sign up. `closed`: no one. `invited`: people with a pending invitation to their verified e-mail address, or in a mapped group. `approved`: everyone else waits until an operator approves. `open`: see `mail_domains`.",
+    "description": "Who may sign up. `closed`: no one. `invited`: people with a pending invitation to their verified email address, or in a mapped group. `approved`: everyone else waits until an operator approves. `open`: see `mail_domains`.",
     "options": [
       "closed",
       "invited",
@@ -1251,7 +1251,7 @@ export const adminSitePolicyUpdate = {
   },
   "mail_domains": {
     "kind": "list",
-    "description": "With `open`: the domains whose verified e-mail addresses may sign up. Empty for any address.",
+    "description": "With `open`: the domains whose verified email addresses may sign up. Empty for any address.",
     "itemsMax": 200,
     "item": {
       "kind": "text",
@@ -1270,7 +1270,7 @@ export const adminSitePolicyUpdate = {
   "contact": {
     "kind": "text",
     "isNullable": true,
-    "description": "Whom refused people can ask: an address or a name.",
+    "description": "Contact shown to refused users: an address or a name.",
     "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ud800-\\udfff<>]+$",
     "lengthMax": 200
   }

@@ -6,8 +6,8 @@ import { type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, invalidField, refuse } from '../core/errors.ts';
 import { idOf, newestFirst, pageOf } from '../core/page.ts';
 import type { Allocation } from '../core/rows.ts';
-import { heldSlots, restartCleanup, startRelease } from '../life/allocation.ts';
-import { costMinor } from '../life/usage.ts';
+import { heldSlots, restartCleanup, startRelease } from '../simulation/allocation.ts';
+import { costMinor } from '../simulation/usage.ts';
 import { allocationView } from '../views/allocation.ts';
 
 const view = (ctx: MockCtx) => {

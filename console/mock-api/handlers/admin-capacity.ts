@@ -5,7 +5,7 @@ import { pageOf } from '../core/page.ts';
 import { digestOf } from '../core/random.ts';
 import type { Node, Sku, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
-import { launchable, slotsOf, snapshotOf } from '../life/placement.ts';
+import { launchable, slotsOf, snapshotOf } from '../simulation/placement.ts';
 
 const DAY_MS = 86_400_000;
 const SAMPLES_MAX = 288;

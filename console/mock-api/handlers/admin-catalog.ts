@@ -18,7 +18,7 @@ import { conflict, invalidField, Refusal } from '../core/errors.ts';
 import { newestFirst, pageOf } from '../core/page.ts';
 import type { Price, Region, Sku, VmProfile } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
-import { endOverrides } from '../life/slots.ts';
+import { endOverrides } from '../simulation/slots.ts';
 import { operatorRegion, operatorSku, priceView, unreleased, vmProfileView } from '../views/catalog.ts';
 
 type Named = Readonly<{ name: string; retired_at: string | null }>;

@@ -3,7 +3,7 @@ import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts'
 import { conflict } from '../core/errors.ts';
 import { asIs, idOf, pageOf } from '../core/page.ts';
 import type { User } from '../core/rows.ts';
-import { quotaView } from '../life/usage.ts';
+import { quotaView } from '../simulation/usage.ts';
 
 const isLastSuperadmin = ({ world }: MockCtx, user: User): boolean =>
   user.platform_role === 'superadmin' &&

@@ -2,7 +2,7 @@ import { type PowerChange, powerRefusal } from '../../../server/src/domain/power
 import { FIELD_MESSAGES } from '../../../server/src/domain/sentences.ts';
 import type { MockCtx, Req } from '../core/context.ts';
 import { conflict, invalidField, notFound } from '../core/errors.ts';
-import { startPowerChange } from '../life/power.ts';
+import { startPowerChange } from '../simulation/power.ts';
 import { allocationView, powerFacts } from '../views/allocation.ts';
 import { getAllocation } from './allocation.ts';
 

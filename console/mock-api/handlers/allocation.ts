@@ -10,10 +10,10 @@ import { invalidField, notFound, Refusal, refuse } from '../core/errors.ts';
 import { idOf, newestFirst, pageOf } from '../core/page.ts';
 import { digestOf } from '../core/random.ts';
 import type { Allocation } from '../core/rows.ts';
-import { claimSlots, moveAllocation, planRelease, provision, startRelease } from '../life/allocation.ts';
-import { expectedFor } from '../life/expected.ts';
-import { snapshotOf } from '../life/placement.ts';
-import { quotaLeft } from '../life/usage.ts';
+import { claimSlots, moveAllocation, planRelease, provision, startRelease } from '../simulation/allocation.ts';
+import { expectedFor } from '../simulation/expected.ts';
+import { snapshotOf } from '../simulation/placement.ts';
+import { quotaLeft } from '../simulation/usage.ts';
 import { allocationView } from '../views/allocation.ts';
 import { isDefaultImage, skuPriceAt } from '../views/catalog.ts';
 

@@ -3,9 +3,9 @@ import { costSince, monthStart } from '../../../server/src/domain/usage.ts';
 import { type MockCtx, organizationOf, projectOf, type Req } from '../core/context.ts';
 import { idOf, newestFirst, pageOf } from '../core/page.ts';
 import type { UsageRecord } from '../core/rows.ts';
-import { expectedFor } from '../life/expected.ts';
-import { launchable, snapshotOf } from '../life/placement.ts';
-import { chargeOf, costMinor, quotaLeft, quotaView } from '../life/usage.ts';
+import { expectedFor } from '../simulation/expected.ts';
+import { launchable, snapshotOf } from '../simulation/placement.ts';
+import { chargeOf, costMinor, quotaLeft, quotaView } from '../simulation/usage.ts';
 import { isOpen } from '../views/catalog.ts';
 
 const USD = (amount_minor: number) => ({ amount_minor, currency: 'USD' });

@@ -4,10 +4,10 @@ import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts'
 import { conflict, invalidField, refuse } from '../core/errors.ts';
 import type { Node } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
-import { refuseNode } from '../life/actions.ts';
-import { AGENT, countedAlerts, informTenants } from '../life/health.ts';
-import { slotsOf } from '../life/placement.ts';
-import { runTask, taskView } from '../life/task.ts';
+import { refuseNode } from '../simulation/actions.ts';
+import { AGENT, countedAlerts, informTenants } from '../simulation/health.ts';
+import { slotsOf } from '../simulation/placement.ts';
+import { runTask, taskView } from '../simulation/task.ts';
 import { getNode } from './node.ts';
 
 const CHECKS = ['pcie_links', 'ecc', 'nvme_smart', 'fabric_manager', 'kernel_log', 'temperature'];

@@ -6,7 +6,7 @@ import { type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, notFound } from '../core/errors.ts';
 import type { Node } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
-import { runTask, taskView } from '../life/task.ts';
+import { runTask, taskView } from '../simulation/task.ts';
 import { getNode } from './node.ts';
 
 const AGE_S = 24;

@@ -62,7 +62,7 @@ export const invitation = {
     const { world, principal } = ctx;
     const row = must(
       world.invitations.find((one) => one.token === body.token && one.email === principal.email),
-      'invitation for your verified e-mail address',
+      'invitation for your verified email address',
     );
     if (row.state !== 'pending') throw conflict(REFUSALS.invitation_ended(row.state));
     const memberOf = (user_id: string) =>

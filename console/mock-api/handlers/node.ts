@@ -6,8 +6,8 @@ import { idOf, pageOf } from '../core/page.ts';
 import { digestOf } from '../core/random.ts';
 import type { Node } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
-import { nodeFacts, refuseNode } from '../life/actions.ts';
-import { slotsOf, takesBareMetal } from '../life/placement.ts';
+import { nodeFacts, refuseNode } from '../simulation/actions.ts';
+import { slotsOf, takesBareMetal } from '../simulation/placement.ts';
 import { mapRow, nodeView, slotView } from '../views/node.ts';
 
 export const getNode = (ctx: MockCtx, id: string): Node => must(ctx.world.nodes.get(id), 'node');
@@ -89,11 +89,11 @@ export const node = {
     );
     if (rows.length < body.node_count)
       throw new Refusal('insufficient_capacity', REFUSALS.too_few_free_nodes(rows.length, body.node_count), {
-        reasons: [{ code: 'insufficient_capacity', nodes: rows.length, wanted: body.node_count }],
+        reasons: [{ code: 'insufficient_capacity', nodes: rows.length, requested: body.node_count }],
       });
     const held = rows.slice(0, body.node_count);
     for (const one of held) Object.assign(one, { is_held: true, held_reason: body.reason, version: one.version + 1 });
-    return { held_node_ids: held.map(idOf), wanted: body.node_count };
+    return { held_node_ids: held.map(idOf), requested: body.node_count };
   },
   adminNodeDrain: async (ctx: MockCtx, { params, body }: Req<'adminNodeDrain'>) => {
     const row = getNode(ctx, params.node_id);

@@ -9,8 +9,8 @@ import { invalidField } from '../core/errors.ts';
 import { asIs, pageOf } from '../core/page.ts';
 import type { Backup } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
-import { gpusOf } from '../life/gpu-model.ts';
 import { ISSUER } from '../seed/people.ts';
+import { gpusOf } from '../simulation/gpu-model.ts';
 import { defaultImages } from '../views/catalog.ts';
 
 const VERSION = '0.1.0';

@@ -8,8 +8,8 @@ import { type MockCtx, must, projectOf, type Req } from '../core/context.ts';
 import { conflict, refuse } from '../core/errors.ts';
 import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
 import type { Run } from '../core/rows.ts';
-import { resumeCleanup } from '../life/allocation.ts';
-import { cancelRun, retryRun } from '../life/run.ts';
+import { resumeCleanup } from '../simulation/allocation.ts';
+import { cancelRun, retryRun } from '../simulation/run.ts';
 
 type View = ResponseOf<PublicApi['adminWorkflowRunGet']>;
 

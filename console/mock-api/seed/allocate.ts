@@ -3,9 +3,9 @@ import { workflowWords } from '../../../server/src/domain/workflow-steps.ts';
 import { digestOf } from '../core/random.ts';
 import type { Allocation, Node, Run, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
-import { claimSlots } from '../life/allocation.ts';
-import type { PathName } from '../life/paths.ts';
-import { newRun } from '../life/run.ts';
+import { claimSlots } from '../simulation/allocation.ts';
+import type { PathName } from '../simulation/paths.ts';
+import { newRun } from '../simulation/run.ts';
 import { BAREMETAL_SKU, REGION, SLICE_SKU } from './catalog.ts';
 
 export type Past = Readonly<{

@@ -12,11 +12,11 @@ import {
   planRelease,
   provision,
   startRelease,
-} from '../life/allocation.ts';
-import { lastHostStep, lastStep } from '../life/paths.ts';
-import { freeOf, slotsFor, slotsOf } from '../life/placement.ts';
-import { planFor } from '../life/run.ts';
-import { addProof } from '../life/slots.ts';
+} from '../simulation/allocation.ts';
+import { lastHostStep, lastStep } from '../simulation/paths.ts';
+import { freeOf, slotsFor, slotsOf } from '../simulation/placement.ts';
+import { planFor } from '../simulation/run.ts';
+import { addProof } from '../simulation/slots.ts';
 import { addActive, addUsage, newAllocation, type Past, pastRun } from './allocate.ts';
 import { SLICE_SKU } from './catalog.ts';
 import { addNode, addSlots, rackNames } from './fleet.ts';

@@ -5,7 +5,7 @@ import { POLICIES } from '../../../server/src/domain/sentences.ts';
 import { digestOf } from '../core/random.ts';
 import type { Allocation, AuditRow, KeptEvent, NodeTask } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
-import { say } from '../life/log.ts';
+import { say } from '../simulation/log.ts';
 import type { SeedIds } from './people.ts';
 
 const HOUR_MS = 3_600_000;

@@ -4,8 +4,8 @@ import { GUEST_USERNAME, usernameOf } from '../../../server/src/domain/host-name
 import type { PowerFacts } from '../../../server/src/domain/power.ts';
 import type { MockCtx } from '../core/context.ts';
 import type { Allocation, AllocationView } from '../core/rows.ts';
-import { noticesFor } from '../life/health.ts';
-import { costOf } from '../life/usage.ts';
+import { noticesFor } from '../simulation/health.ts';
+import { costOf } from '../simulation/usage.ts';
 import { progressOf } from './progress.ts';
 
 /** As the power and session rules need it. */

@@ -5,10 +5,12 @@
 import { digestOf } from '../core/random.ts';
 import type { Candidate, Discovery, Node, NodeTask, Prerequisite, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
-import { HOST_GPU } from '../life/gpu-model.ts';
-import { PARTITIONS, slotsOf } from '../life/placement.ts';
-import { taskView } from '../life/task.ts';
+import { HOST_GPU } from '../simulation/gpu-model.ts';
+import { PARTITIONS, slotsOf } from '../simulation/placement.ts';
+import { taskView } from '../simulation/task.ts';
 import { bindingOf, DRIVE_BYTES, PLACES, type Place } from '../seed/host.ts';
+import { HOST_GPU } from '../simulation/gpu-model.ts';
+import { PARTITIONS, slotsOf } from '../simulation/placement.ts';
 
 type CandidateView = NonNullable<Discovery['map']>['candidates'][number];
 

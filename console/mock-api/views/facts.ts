@@ -5,9 +5,9 @@
 import { digestOf } from '../core/random.ts';
 import type { Node } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
-import { HOST_GPU } from '../life/gpu-model.ts';
-import { PARTITIONS, slotsOf } from '../life/placement.ts';
 import { bindingOf, DRIVE_BYTES, NVSWITCHES, PLACES, type Place } from '../seed/host.ts';
+import { HOST_GPU } from '../simulation/gpu-model.ts';
+import { PARTITIONS, slotsOf } from '../simulation/placement.ts';
 
 const GIB = 1024 ** 3;
 const DRIVER = '580.159.04';

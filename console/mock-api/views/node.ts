@@ -9,10 +9,10 @@ import { slotDeadline } from '../../../server/src/domain/slot-state.ts';
 import type { MockCtx } from '../core/context.ts';
 import type { Node, NodeView, Slot, SlotView } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
-import { refuseNode, refuseSlot } from '../life/actions.ts';
-import { gpusOf } from '../life/gpu-model.ts';
-import { freeOf, slotsOf } from '../life/placement.ts';
-import { occupancyOf } from '../life/slots.ts';
+import { refuseNode, refuseSlot } from '../simulation/actions.ts';
+import { gpusOf } from '../simulation/gpu-model.ts';
+import { freeOf, slotsOf } from '../simulation/placement.ts';
+import { occupancyOf } from '../simulation/slots.ts';
 
 const hasHardwareChange = (world: World, node: Node): boolean =>
   slotsOf(world, node.id).some((slot) => slot.drift !== null);

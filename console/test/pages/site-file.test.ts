@@ -100,7 +100,7 @@ describe('the site file', { skip: needsBrowser }, () => {
       assert.equal(saved.suggestedFilename(), 'site.yaml');
       assert.equal(await contentOf(saved), text);
       await button(page, 'Plan').click();
-      await part(page, 'Plan').getByText('There is nothing to change').waitFor();
+      await part(page, 'Plan').getByText('Nothing to change').waitFor();
       assert.equal(await button(part(page, 'Plan'), 'Apply').count(), 0);
       assert.equal(
         await page.getByRole('link', { name: 'Schema of the file' }).getAttribute('href'),
@@ -123,12 +123,12 @@ describe('the site file', { skip: needsBrowser }, () => {
       assert.equal(await unknownPart((await shown.textContent()) ?? ''), null);
       await apply(page);
       await part(page, 'Applied')
-        .getByText(/^\d+ changes: 1 created, 1 changed, \d+ retired\. The site is now/)
+        .getByText(/^\d+ changes: 1 created, 1 changed, \d+ retired\. The site matches/)
         .waitFor();
       await button(page, 'Plan').click();
-      await part(page, 'Plan').getByText('There is nothing to change').waitFor();
+      await part(page, 'Plan').getByText('Nothing to change').waitFor();
       await button(page, 'Show the current site').click();
-      await page.getByText('This is the site as it is.').waitFor();
+      await page.getByText('No changes: this is the current site.').waitFor();
       assert.ok((await siteOf(page)).pools?.some(({ name }) => name === 'site-file'));
     }));
 
@@ -163,7 +163,7 @@ describe('the site file', { skip: needsBrowser }, () => {
         .getByText(/is in use: 40 nodes/)
         .waitFor();
       const submit = button(part(page, 'Plan'), 'Apply');
-      assert.equal(await submit.getAttribute('aria-description'), 'Resolve what blocks it, then plan again.');
+      assert.equal(await submit.getAttribute('aria-description'), 'Resolve the blockers, then plan again.');
       await plan(page, { version, pools: [pool('one')] });
       await page.getByRole('strong').filter({ hasText: 'one' }).waitFor();
       await field(page).fill('version: 1\n');
@@ -180,7 +180,7 @@ describe('the site file', { skip: needsBrowser }, () => {
       await another({ version, pools: [...pools, pool('second')] });
       await button(dialog, 'Apply').click();
       await dialog.waitFor({ state: 'detached' });
-      await page.getByText(/^The site is not as it was .* This is the new plan/).waitFor();
+      await page.getByText(/^The site changed since the plan\. .* This is the new plan/).waitFor();
       await part(page, 'Create').getByRole('strong').filter({ hasText: 'first' }).waitFor();
       await part(page, 'Retire').getByRole('strong').filter({ hasText: 'second' }).waitFor();
       await apply(page);
@@ -228,7 +228,8 @@ describe('the site file', { skip: needsBrowser }, () => {
           await planMixed(page);
           assert.deepEqual(await inspect(page), []);
           await button(part(page, 'Plan'), 'Apply').press('Enter');
-          const dialog = page.getByRole('dialog');
+          // Its title names it, and appears after it.
+          const dialog = page.getByRole('dialog', { name: /./ });
           await dialog.waitFor();
           assert.deepEqual([...(await inspect(page, { within: DIALOG })), ...(await offScreen(dialog))], []);
           await page.keyboard.press('Escape');

@@ -9,7 +9,7 @@ import { createRegistry, type Json, type JsonObject, pascal, type Registry } fro
 const INFO: JsonObject = {
   title: 'GPUaaS node API',
   license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
-  description: `What \`gpuaas-node-agent\` says to the platform, on a listener of its own. Hosts connect outwards only.
+  description: `Requests of \`gpuaas-node-agent\` to the control plane, on a listener of their own. Hosts connect outwards only.
 
 **TLS.** Version 1.3. The listener's certificate and those of nodes come from the platform's CA. A host is installed with
 the SHA-256 fingerprint of that CA, takes the certificate with this fingerprint out of the trust bundle, and verifies

@@ -1,5 +1,5 @@
 /**
- * What an agent reads of its host, and nothing it concludes from it. A part that could not be read says so and why:
+ * What an agent reads of its host, and nothing it concludes from it. A part that could not be read is marked, with the reason:
  * "cannot read" is a fact of its own and never reads as "there is none".
  */
 import Type, { type TSchema } from 'typebox';

@@ -38,7 +38,7 @@ const digest = (value: unknown): string => createHash('sha256').update(JSON.stri
 
 export const candidateHash = (candidate: Found): string => digest(stable(candidate));
 
-/** The order in which candidates, partitions and modules were found says nothing. Which partition is active is use. */
+/** The order in which candidates, partitions and modules were found has no meaning. Which partition is active is use. */
 export const mapHash = (map: Pick<Static<typeof TopologyMap>, 'candidates' | 'partitions'>): string =>
   digest({
     candidates: map.candidates.toSorted((a, b) => a.slot_index - b.slot_index).map(stable),

@@ -44,7 +44,7 @@ export const adminClockApi = define({
   adminClockConfirm: {
     ...operatorChanges('Nodes'),
     path: '/api/v1/admin/clock/confirm',
-    summary: 'Confirm that the clock of the database is right, so that work that was held goes by it',
+    summary: 'Confirm that the clock of the database is right, and continue the paused work',
     permission: 'admin.trust.update',
     audit: 'clock.confirm',
     freshSignIn: true,

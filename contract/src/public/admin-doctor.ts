@@ -21,7 +21,7 @@ export const adminDoctorApi = define({
   adminDoctorGet: {
     ...operatorReads('Site'),
     path: '/api/v1/admin/doctor',
-    summary: 'Check the whole site now, with a cure for everything that is not in order',
+    summary: 'Check the whole site now, with a remedy for each problem',
     description:
       'The checks run at once, each with its own time limit: a dependency that does not respond is `unknown`, and the others are still checked. The process contacts only addresses of its own configuration. Of a client, `gpuaas doctor` checks connection and sign-in.',
     permission: 'admin.site.read',

@@ -40,7 +40,7 @@ export const GroupSyncPlan = Closed({
   hash: GroupSyncHash,
   users_checked: Type.Integer({ description: 'Users of the issuer who have groups, or are in the export.' }),
   users_newer: Type.Integer({
-    description: 'Of them, those who signed in, or were synchronized, after it: nothing changes for them.',
+    description: 'Of them, those who signed in or were synchronized after the export. They are not changed.',
   }),
   users_unknown: Type.Integer({ description: 'Subjects of the export that never signed in here.' }),
   memberships_granted: Type.Integer(),
@@ -81,7 +81,7 @@ export const adminGroupSyncApi = define({
     path: `${path}/apply`,
     summary: 'Make memberships follow an export of the issuer, as planned and reviewed',
     description:
-      'The groups of every user become those of the export: who is not in it loses what groups gave. Refused with 409 if ' +
+      'The groups of every user become those of the export: users missing from the export lose the memberships that groups gave them. Refused with 409 if ' +
       'the plan has changed, or has warnings that are not accepted.',
     permission: 'admin.group_mapping.update',
     audit: 'group_mapping.sync',

@@ -60,7 +60,7 @@ export const adminImageApi = define({
     path: '/api/v1/admin/os-images',
     summary: 'Register an image, or a new version of one',
     description:
-      'Launches that name the image use the newest version that is not retired, the others the newest that a host of the region has fetched; a host of each region is asked to fetch it. Allocations keep the digest they were launched with. A digest is registered once: a retired one cannot return. A new version is unverified unless the request says otherwise. A retired image of this name returns with the values of the request.',
+      'Launches that name the image use the newest version that is not retired, the others the newest that a host of the region has fetched; a host of each region is asked to fetch it. Allocations keep the digest they were launched with. A digest is registered once: a retired one cannot return. A new version is unverified unless the request states another trust. A retired image of this name returns with the values of the request.',
     permission,
     audit: 'image.register',
     freshSignIn: true,

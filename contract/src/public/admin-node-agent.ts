@@ -51,7 +51,7 @@ export const adminNodeAgentApi = define({
   adminNodeRebind: {
     ...operatorChange,
     path: '/api/v1/admin/nodes/{node_id}/rebind',
-    summary: 'Let another host be this node, and create its enrollment token',
+    summary: 'Rebind a node to another host, and create its enrollment token',
     description:
       'For a replaced host or mainboard. Refused for an active node, which must be drained first, and while it has claims. Ends every slot approval, wipe proof and disk approval of the node and its discoveries: the new host is discovered, approved and wiped like a new one.',
     permission: 'admin.node.delete',

@@ -207,7 +207,7 @@ export const adminNodeApi = define({
       reason: Reason,
     }),
     status: 200,
-    response: Closed({ held_node_ids: Type.Array(Id('node')), wanted: Type.Integer() }),
+    response: Closed({ held_node_ids: Type.Array(Id('node')), requested: Type.Integer() }),
     errors: ['insufficient_capacity'],
   },
   adminNodeDrain: {

@@ -23,7 +23,7 @@ export const adminOrganizationApi = define({
     path: '/api/v1/admin/organizations',
     summary: 'Create an organization with a default project for another owner',
     description:
-      'Name one owner. A user becomes the owner at once. An e-mail address gets an invitation as owner, whose token is ' +
+      'Name one owner. A user becomes the owner at once. An email address gets an invitation as owner, whose token is ' +
       'shown once; the person may then sign up under every policy but `closed`.',
     permission: 'admin.organization.create',
     audit: 'organization.create',

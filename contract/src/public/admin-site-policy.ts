@@ -11,7 +11,7 @@ export const GPU_LIMIT_MAX = 1_000_000;
 export const SitePolicySpec = Closed({
   sign_up: StringEnum(SIGN_UP_POLICIES, {
     description:
-      'Who may sign up. `closed`: no one. `invited`: people with a pending invitation to their verified e-mail address, ' +
+      'Who may sign up. `closed`: no one. `invited`: people with a pending invitation to their verified email address, ' +
       'or in a mapped group. `approved`: everyone else waits until an operator approves. `open`: see `mail_domains`.',
   }),
   mail_domains: Type.Array(
@@ -23,7 +23,7 @@ export const SitePolicySpec = Closed({
     {
       maxItems: 200,
       uniqueItems: true,
-      description: 'With `open`: the domains whose verified e-mail addresses may sign up. Empty for any address.',
+      description: 'With `open`: the domains whose verified email addresses may sign up. Empty for any address.',
     },
   ),
   default_gpu_limit: Nullable(
@@ -34,7 +34,7 @@ export const SitePolicySpec = Closed({
         'GPU limit with which an organization starts; those that users create beyond their first start with 0. Null for no limit.',
     }),
   ),
-  contact: Nullable(DisplayText('Whom refused people can ask: an address or a name.', 200)),
+  contact: Nullable(DisplayText('Contact shown to refused users: an address or a name.', 200)),
 });
 
 export const SitePolicy = Closed({

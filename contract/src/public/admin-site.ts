@@ -92,7 +92,7 @@ export const SiteChange = Closed({
     }),
     {
       description:
-        'What changes; of a new row all that it sets, of one that goes nothing, of a deleted GPU limit the limit that applies then.',
+        'Changed fields. A created row lists all its fields, a retired row none, a deleted GPU limit the limit that applies then.',
     },
   ),
   blockers: Type.Array(Type.String(), { description: 'Why the change is refused now, as sentences.' }),
@@ -101,7 +101,7 @@ export const SiteChange = Closed({
 export const SitePlan = Closed({
   hash: SitePlanHash,
   changes: Type.Array(SiteChange, {
-    description: 'In the order in which they are made. Empty: the site is as the file.',
+    description: 'In the order in which they are made. Empty if the site matches the file.',
   }),
 });
 
@@ -130,7 +130,7 @@ export const adminSiteApi = define({
   adminSiteApply: {
     ...operatorChanges('Site'),
     path: `${path}/apply`,
-    summary: 'Make the site as the file says, as planned and reviewed',
+    summary: 'Apply a reviewed plan of a site file',
     description:
       'All changes are made, or none. Refused with 409 if the site has changed since the plan with this hash; a file that changes nothing is accepted with any hash.',
     permission: 'admin.site.update',

@@ -22,7 +22,7 @@ const size = {
 const memory = {
   hugepages: StringEnum(HUGEPAGES, {
     description:
-      'Pages of its memory: auto uses the largest huge pages that the host has, otherwise ordinary memory; 2M and 1G need such pages; none uses none.',
+      'Memory page size. auto uses the largest huge pages that the host has, otherwise ordinary memory; 2M and 1G need such pages; none uses none.',
   }),
   numa_policy: StringEnum(NUMA_POLICIES, {
     description:

@@ -40,7 +40,7 @@ export const allocationPowerApi = define({
       grace_s: Type.Optional(
         Type.Integer({ minimum: 0, maximum: 900, description: 'Seconds for the guest OS to shut down (default 60).' }),
       ),
-      is_hard: Type.Optional(Type.Boolean({ description: 'Power off without asking the guest OS.' })),
+      is_hard: Type.Optional(Type.Boolean({ description: 'Power off without shutting down the guest OS.' })),
     }),
   },
   allocationStart: {
@@ -59,7 +59,9 @@ export const allocationPowerApi = define({
     summary: 'Reboot a slice; its disks are kept',
     description: `Asks the guest OS to reboot, and resets the VM if it does not respond. ${REFUSED}`,
     audit: 'allocation.reboot',
-    body: Closed({ is_hard: Type.Optional(Type.Boolean({ description: 'Reset without asking the guest OS.' })) }),
+    body: Closed({
+      is_hard: Type.Optional(Type.Boolean({ description: 'Reset without shutting down the guest OS.' })),
+    }),
   },
   allocationReinstall: {
     ...change,

@@ -70,7 +70,7 @@ export const Sku = Closed({
   version: Type.Integer(),
 });
 
-/** What an image says of the GPU driver; nothing installs one after the launch. */
+/** How an image gets the GPU driver; nothing installs one after the launch. */
 export const DRIVER_STRATEGIES = ['preinstalled', 'none'] as const;
 export const DRIVER_STRATEGY_LABELS = {
   preinstalled: 'GPU driver in the image',
@@ -148,7 +148,7 @@ export const AdminOsImage = Closed(
   {
     ...osImageFields,
     default_blockers: Type.Array(Type.String(), {
-      description: 'Why it cannot be the default, or not in a region, and what to do.',
+      description: 'Why it cannot be the default (everywhere or in one region), and what to do.',
     }),
     hosts_checked: Type.Integer({ description: 'Hosts of its slice SKUs that have reported their boot kinds.' }),
     hosts_unable: Type.Integer({

@@ -23,7 +23,7 @@ export const STEP_OUTCOME_LABELS = {
   wait: 'waited',
   done: 'completed',
   failed: 'failed',
-  stuck: 'stopped here',
+  stuck: 'stopped',
   error: 'failed',
   timeout: 'timed out',
   cancelled: 'cancelled',

@@ -56,7 +56,7 @@ export const fleetScenarios: readonly Scenario[] = [
       await refused('insufficient_capacity', 'operator', 'adminHoldCreate', { body });
       await must('operator', 'adminNodeHold', hold(false));
       await must('operator', 'adminNodeHold', hold(false));
-      assert.equal((await must('operator', 'adminHoldCreate', { body: { ...body, node_count: 1 } })).wanted, 1);
+      assert.equal((await must('operator', 'adminHoldCreate', { body: { ...body, node_count: 1 } })).requested, 1);
       await must('owner', 'allocationCreate', launch('metal', { sku_name: BAREMETAL_SKU, gpu_count: 8 }));
     },
   },

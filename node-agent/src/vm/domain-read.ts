@@ -174,7 +174,7 @@ const differences = (
     ),
     ...difference('what else it has', parsed.others, []),
     ...difference(
-      'what goes past libvirt',
+      'arguments beside libvirt',
       parsed.arguments.filter((arg) => arg !== '-fw_cfg' && !/^name=opt\/ovmf\/X-PciMmio64Mb,string=\d+$/.test(arg)),
       [],
     ),

@@ -124,10 +124,10 @@ export const MONEY_INVARIANTS: readonly Invariant[] = [
       where u.ended_at > ${RECENT} and u.cost_minor is distinct from computed.cost`,
   },
   {
-    name: 'price_is_as_sold',
+    name: 'price_matches_launch',
     rule: 'Usage is charged with the price, currency and GPU count of the launch.',
     sql: `select u.id as subject_id, u.gpu_count || ' x ' || u.gpu_hourly_price_minor || ' ' || u.currency || ' charged, '
-        || p.gpu_count || ' x ' || p.gpu_hourly_price_minor || ' ' || p.currency || ' sold' as detail
+        || p.gpu_count || ' x ' || p.gpu_hourly_price_minor || ' ' || p.currency || ' at launch' as detail
       from usage_records u join allocation_placements p on p.allocation_id = u.allocation_id
       where (u.ended_at is null or u.ended_at > ${RECENT})
         and (u.gpu_count, u.gpu_hourly_price_minor, u.currency) <> (p.gpu_count, p.gpu_hourly_price_minor, p.currency)`,

@@ -934,7 +934,7 @@ describe('invariants', () => {
         finds: () => ['usg_wrong'],
       },
     ],
-    price_is_as_sold: [
+    price_matches_launch: [
       {
         what: "today's price on yesterday's sale",
         do: () => [

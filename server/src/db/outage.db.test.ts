@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, describe, it } from 'node:test';
-import { silentLog } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { startTestApp, type TestResponse } from '../../test/app.ts';
-import { newClusterDir } from '../../test/cluster.ts';
-import { type TestDatabase, testDatabase } from '../../test/database.ts';
+import { testDatabase } from '../../test/database.ts';
+import { startOwnPostgres } from '../../test/own-postgres.ts';
 import { startPgProxy } from '../../test/pg-proxy.ts';
 import type { User } from '../../test/tenants.ts';
 import { until } from '../../test/until.ts';
-import { type EmbeddedPostgres, removeEmbeddedPostgres, startEmbeddedPostgres } from '../ports/postgres/embedded.ts';
-import { createDatabase } from './client.ts';
-import { APP_ROLE, migrate } from './migrate.ts';
 
 const WORKERS = 6;
 const ENOUGH = 30;
@@ -37,19 +33,7 @@ describe('the database becomes unavailable', () => {
     user.post(`/api/v1/organizations/${user.organization_id}/projects`, { name }, { 'idempotency-key': key });
 
   it('restarted under load: 503 meanwhile, then recovery, no partial writes', async () => {
-    const dataDir = newClusterDir();
-    // Commits must survive the crash, so this cluster writes as production does.
-    const start = (): Promise<EmbeddedPostgres> => startEmbeddedPostgres({ dataDir, durability: 'safe' });
-    let postgres = await start();
-    t.after(async () => {
-      await postgres.stop();
-      await removeEmbeddedPostgres(dataDir);
-    });
-    const ownerUrl = postgres.url;
-    await migrate({ url: ownerUrl, log: silentLog() });
-    const database = createDatabase({ url: ownerUrl, role: APP_ROLE, log: silentLog(), poolMax: 2 });
-    t.after(() => database.end());
-    const db: TestDatabase = { ownerUrl, url: ownerUrl, database, drop: async () => {} };
+    const { db, crash, start } = await startOwnPostgres(t, 2);
     const test = await startTestApp(t, {}, { db });
     const ada = await test.user('ada');
 
@@ -67,8 +51,7 @@ describe('the database becomes unavailable', () => {
 
     await until('work before', () => count(201) >= ENOUGH);
     assert.equal((await nobody.get('/readyz')).status, 200);
-    process.kill(postgres.pid, 'SIGQUIT');
-    await postgres.exited;
+    await crash();
     const [refusedBefore, madeBefore] = [count(503), count(201)];
     await until('refusals', () => count(503) >= refusedBefore + ENOUGH);
     const down = await nobody.get('/readyz');
@@ -76,7 +59,7 @@ describe('the database becomes unavailable', () => {
     assert.equal((await nobody.get('/healthz')).status, 200, 'alive, though not ready');
     assert.equal(count(201), madeBefore, 'nothing succeeds without a database');
 
-    postgres = await start();
+    await start();
     const started = performance.now();
     await until('recovery', () => count(201) > madeBefore);
     await until('readiness', async () => (await nobody.get('/readyz')).status === 200);
@@ -94,7 +77,7 @@ describe('the database becomes unavailable', () => {
     // A refused client retries with the same key: one effect each, whether or not the first attempt committed.
     for (const one of sent.filter(({ answer }) => answer.status === 503).slice(-200))
       assert.equal((await create(ada, one.name, one.key)).status, 201);
-    await withSql(ownerUrl, async (sql) => {
+    await withSql(db.ownerUrl, async (sql) => {
       const halves = await sql.query(
         `select p.id as project, count(distinct a.id) filter (where a.metadata ->> 'replayed' is null) as audits, count(distinct o.id) as events
          from (select id from projects where name like 'p-%') p

@@ -1,16 +1,12 @@
 /** PostgreSQL is restarted, crashes, loses a backend, and its replies are lost, while two servers launch and release. */
 import assert from 'node:assert/strict';
 import { after, it } from 'node:test';
-import { silentLog } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { startTestApp } from '../../test/app.ts';
-import { newClusterDir } from '../../test/cluster.ts';
+import { startOwnPostgres } from '../../test/own-postgres.ts';
 import { startPgProxy } from '../../test/pg-proxy.ts';
 import { startTraffic } from '../../test/traffic.ts';
 import { until } from '../../test/until.ts';
-import { type EmbeddedPostgres, removeEmbeddedPostgres, startEmbeddedPostgres } from '../ports/postgres/embedded.ts';
-import { createDatabase } from './client.ts';
-import { APP_ROLE, migrate } from './migrate.ts';
 
 const RECOVERS_WITHIN_MS = 10_000;
 const WITHIN_MS = 120_000;
@@ -37,18 +33,8 @@ const withSql = async <T>(url: string, fn: (sql: Client) => Promise<T>): Promise
 };
 
 it('PostgreSQL restarted, crashed, with a killed backend and with lost replies under launches and releases of two servers: each time work continues within 10 s, and nothing is half done or done twice', async () => {
-  const dataDir = newClusterDir();
-  const start = (): Promise<EmbeddedPostgres> => startEmbeddedPostgres({ dataDir, durability: 'safe' });
-  let postgres = await start();
-  t.after(async () => {
-    await postgres.stop();
-    await removeEmbeddedPostgres(dataDir);
-  });
-  const ownerUrl = postgres.url;
-  await migrate({ url: ownerUrl, log: silentLog() });
-  const database = createDatabase({ url: ownerUrl, role: APP_ROLE, log: silentLog(), poolMax: 4 });
-  t.after(() => database.end());
-  const db = { ownerUrl, url: ownerUrl, database, drop: async () => {} };
+  const { db, restart, crash, start } = await startOwnPostgres(t, 4);
+  const { ownerUrl } = db;
   const proxy = await startPgProxy(t, ownerUrl);
   const one = await startTestApp(t, { database_url: proxy.url }, { db });
   const other = await startTestApp(t, {}, { db, issuer: one.issuer });
@@ -59,17 +45,13 @@ it('PostgreSQL restarted, crashed, with a killed backend and with lost replies u
   const rounds: readonly Readonly<{ what: string; breakIt: () => Promise<void> }>[] = [
     {
       what: 'a fast shutdown',
-      breakIt: async () => {
-        await postgres.stop();
-        postgres = await start();
-      },
+      breakIt: restart,
     },
     {
       what: 'an immediate shutdown',
       breakIt: async () => {
-        process.kill(postgres.pid, 'SIGQUIT');
-        await postgres.exited;
-        postgres = await start();
+        await crash();
+        await start();
       },
     },
     {

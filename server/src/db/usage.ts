@@ -127,11 +127,11 @@ export const listUsageTotals = async (reader: Reader, projectId: string, since: 
     await reader.query<UsageTotals>(
       `with u as (select *, ended_at is not null and started_at >= $2 as is_whole from usage_records
          where project_id = $1 and coalesce(ended_at, 'infinity'::timestamptz) > $2)
-       select sold.currency, coalesce(sum(u.cost_minor) filter (where u.is_whole), 0)::bigint as closed_minor,
+       select priced.currency, coalesce(sum(u.cost_minor) filter (where u.is_whole), 0)::bigint as closed_minor,
          coalesce(jsonb_agg(jsonb_build_object('gpu_count', u.gpu_count, 'gpu_hourly_price_minor', u.gpu_hourly_price_minor,
            'started_at', u.started_at, 'ended_at', u.ended_at, 'cost_minor', u.cost_minor)) filter (where not u.is_whole), '[]') as partial
-       from (select currency from sku_prices where cancelled_at is null union select currency from u) sold
-       left join u on u.currency = sold.currency group by sold.currency order by sold.currency`,
+       from (select currency from sku_prices where cancelled_at is null union select currency from u) priced
+       left join u on u.currency = priced.currency group by priced.currency order by priced.currency`,
       [projectId, since],
     )
   ).rows;

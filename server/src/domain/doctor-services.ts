@@ -158,7 +158,10 @@ const RECORD_COMMAND = 'gpuaas admin backup record --taken-at TIME --location WH
 
 const judgeBackup = ({ newest, max_age_h }: SiteFacts['backup'], now: Date): Verdict => {
   if (newest === null)
-    return warning('No backup of the database is recorded.', `Let the backup job end with: ${RECORD_COMMAND}`);
+    return warning(
+      'No backup of the database is recorded.',
+      `Add this as the last line of the backup job: ${RECORD_COMMAND}`,
+    );
   const age = -secondsUntil(newest.taken_at, now);
   const detail = `The newest recorded backup is ${span(age)} old, at ${newest.location}.`;
   return age > max_age_h * HOUR_S

@@ -37,12 +37,11 @@ export const freshSignInRefusal = (
     return scopes.includes(FRESH_SIGN_IN_SCOPE)
       ? null
       : `${needed} An API token has no sign-in; it needs the scope ${FRESH_SIGN_IN_SCOPE}.`;
-  if (auth_time === null)
-    return `${needed} The identity provider did not state when you signed in (auth_time). Sign in again.`;
+  if (auth_time === null) return `${needed} The identity provider did not state when you signed in (auth_time).`;
   const age_ms = now_ms - Date.parse(auth_time);
   if (age_ms < -FUTURE_TOLERANCE_S * 1000)
     return `${needed} Yours is dated in the future (auth_time): the clock of the identity provider differs.`;
-  return age_ms <= max_age_s * 1000 ? null : `${needed} Yours is older. Sign in again.`;
+  return age_ms <= max_age_s * 1000 ? null : `${needed} Yours is older.`;
 };
 
 /** How the audit row names a token that stood for a sign-in; empty for people. */

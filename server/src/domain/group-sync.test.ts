@@ -51,9 +51,9 @@ test('what a cut export looks like is a warning, and a complete one has none', (
   assert.equal(warn(members({ a: ['u'], b: ['v'] })), '');
   assert.match(warn(members({ a: [], b: [] })), /^The export holds no member at all\.$/);
   assert.equal(warn(members({ a: [], b: [] }), { holders: 0 }), '', 'no user loses access');
-  assert.match(warn(members({ a: ['u'], b: [] })), /"b" has no members in the export, and 2 users had it here/);
+  assert.match(warn(members({ a: ['u'], b: [] })), /"b" has no members in the export, but 2 users have roles from it/);
   const once = { stored: new Map([['b', 1]]) };
-  assert.match(warn(members({ a: ['u'] }), once), /"b" has no members in the export, and 1 user had it here/);
+  assert.match(warn(members({ a: ['u'] }), once), /"b" has no members in the export, but 1 user has roles from it/);
   assert.match(warn(members({ a: ['u'], b: ['v'] }), { known: 0 }), /holds the subjects/);
   assert.match(warn(members({ a: ['u'], b: ['v'] }), { losing_all: 3 }), /3 of the 4 users .* lose all of it/);
   assert.equal(warn(members({ a: ['u'], b: ['v'] }), { losing_all: 2 }), '');

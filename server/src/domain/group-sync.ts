@@ -82,7 +82,9 @@ export const syncWarnings = (members: GroupMembers, facts: SyncFacts): string[] 
     const count = members.groups[group]?.length ?? 0;
     const had = facts.stored.get(group) ?? 0;
     if (count === 0 && had > 0 && subjects > 0)
-      found.push(`The group ${JSON.stringify(group)} has no members in the export, and ${users(had)} had it here.`);
+      found.push(
+        `The group ${JSON.stringify(group)} has no members in the export, but ${users(had)} ${had === 1 ? 'has' : 'have'} roles from it.`,
+      );
     if (count > 0 && count % PAGE_MEMBERS === 0)
       found.push(
         `The group ${JSON.stringify(group)} has exactly ${count} members, as a cut list does: check that all pages were read.`,

@@ -27,7 +27,7 @@ test('a region whose hosts have not fetched it states so, or why the last host c
   const north = imageDefault({ ...IMAGE, regions: [region('north', false), region('south', true)] });
   assert.deepEqual(north.default_regions, ['south']);
   assert.deepEqual(north.default_blockers, [
-    'No host in north has fetched it yet. An active host is asked automatically; to ask one yourself: gpuaas admin node image pull NODE debian',
+    'No host in north has fetched it yet. An active host fetches it automatically. To start this yourself: gpuaas admin node image pull NODE debian',
   ]);
   const failed = { ...region('north', false), failure: 'The source has no image debian.', node_name: 'h1' };
   assert.deepEqual(imageDefault({ ...IMAGE, regions: [failed] }).default_blockers, [

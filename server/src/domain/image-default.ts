@@ -33,7 +33,7 @@ export const withdrawsImage = (errorCode: string | null): boolean => errorCode !
 const regionBlocker = (image: string, { region_name, failure, node_name }: ImageRegion): string => {
   const pull = `gpuaas admin node image pull NODE ${image}`;
   return failure === null
-    ? `No host in ${region_name} has fetched it yet. An active host is asked automatically; to ask one yourself: ${pull}`
+    ? `No host in ${region_name} has fetched it yet. An active host fetches it automatically. To start this yourself: ${pull}`
     : `${node_name ?? 'A host'} in ${region_name} could not fetch it: ${failure} Correct the image source of the host, then: ${pull}`;
 };
 

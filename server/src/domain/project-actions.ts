@@ -18,6 +18,8 @@ const NAMED_MAX = 3;
 
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
+const them = (count: number): string => (count === 1 ? 'it' : 'them');
+
 const named = (names: readonly string[]): string => {
   const rest = names.length - NAMED_MAX;
   return [...names.slice(0, NAMED_MAX), ...(rest > 0 ? [`${rest} more`] : [])].join(', ');
@@ -27,8 +29,10 @@ export const projectDeleteRefusal = ({ service_accounts, allocations }: ProjectH
   firstOf(
     allocations.length > 0 &&
       refused(
-        `The project holds ${counted(allocations.length, 'allocation')} (${named(allocations)}); release them and wait for their cleanup.`,
+        `The project holds ${counted(allocations.length, 'allocation')} (${named(allocations)}). Release ${them(allocations.length)} and wait for the cleanup.`,
       ),
     service_accounts > 0 &&
-      refused(`The project holds ${counted(service_accounts, 'service account')}; delete them first.`),
+      refused(
+        `The project holds ${counted(service_accounts, 'service account')}. Delete ${them(service_accounts)} first.`,
+      ),
   );

@@ -3,7 +3,7 @@ export const REASONS = {
   release_requested: 'Release was requested.',
   duration_passed: 'Its maximum duration has passed.',
   wipe_unverified: 'The disk wipe could not be verified.',
-  rebound: 'The node was given to another host.',
+  rebound: 'The node was rebound to another host.',
   cleanup_restarted: 'Cleanup was restarted.',
   slot_in_repair: 'The slot is being repaired.',
   gpu_not_reset: 'The GPU or its fabric function could not be reset. Reboot the host.',

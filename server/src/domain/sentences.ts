@@ -41,16 +41,16 @@ export const REFUSALS = {
     `Sign-up is closed: no new accounts are created here. ${askText(contact)}`,
   sign_up_invited: (email: string | null, contact: string | null) =>
     email === null
-      ? `Sign-up is by invitation, and your identity provider has not verified an e-mail address of yours. ${askText(contact)}`
+      ? `Sign-up is by invitation, and your identity provider has not verified an email address of yours. ${askText(contact)}`
       : `Sign-up is by invitation, and there is no pending invitation for ${email}. Ask an owner of the organization that you want to join for one. ${askText(contact, 'Otherwise ask')}`,
   sign_up_domain: (email: string | null, contact: string | null) =>
     email === null
-      ? `Sign-up needs an e-mail address that your identity provider has verified. ${askText(contact)}`
-      : `Sign-up is open to other e-mail domains than that of ${email}. ${askText(contact)}`,
+      ? `Sign-up needs an email address that your identity provider has verified. ${askText(contact)}`
+      : `Sign-up is open to other email domains than that of ${email}. ${askText(contact)}`,
   /** In place of the others until there is a superadmin; afterwards no refusal names the setting. */
   sign_up_before_superadmin: (email: string | null) =>
-    `This site has no superadmin yet. Other users can sign up afterwards. The first superadmin is a user with a verified address of GPUAAS_SUPERADMIN_EMAILS of gpuaas-api: set it, restart, then sign in with that address. ${
-      email === null ? 'Your identity provider has not verified an e-mail address of yours.' : `Yours is ${email}.`
+    `This site has no superadmin yet. Other users can sign up afterwards. To become the first superadmin, set GPUAAS_SUPERADMIN_EMAILS of gpuaas-api to your verified email address, restart gpuaas-api, then sign in. ${
+      email === null ? 'Your identity provider has not verified an email address of yours.' : `Yours is ${email}.`
     } See doc/operations/setup.md.`,
   sign_up_decided: (state: string) => `The sign-up is already ${state}.`,
   organization_by_operator: (contact: string | null) =>
@@ -89,7 +89,7 @@ export const REFUSALS = {
   already_member: 'You are already a member of this organization.',
   invited_by_self: 'You created this invitation, so you cannot accept it. Ask another owner or admin to invite you.',
   inviter_demoted:
-    'Who invited you may not invite to this role any more. Ask an owner or admin of the organization to invite you.',
+    'The user who invited you can no longer invite to this role. Ask an owner or admin of the organization to invite you.',
   kept_by_owner:
     'A group of the identity provider gives your membership, and only an owner can make it independent of the group. Ask an owner to invite you.',
   project_name_taken: (name: string) => `A project named "${name}" exists in this organization.`,
@@ -165,7 +165,7 @@ export const REFUSALS = {
   node_not_movable: (state: string) => `The node is ${state} and cannot move to another pool.`,
   site_file_problems: (count: number) =>
     `The site file has ${count === 1 ? 'a problem' : `${count} problems`}. Nothing was changed.`,
-  site_changed: 'The site is not as it was when the file was planned. Plan it again and review the new plan.',
+  site_changed: 'The site changed since the plan. Plan again and review.',
   site_blocked: (blockers: readonly string[]) => `The site file cannot be applied. ${blockers.join(' ')}`,
   image_name_case: 'An image exists whose name differs only in case. Use that name.',
   image_gone: (name: string) => `The image ${name} is already retired.`,
@@ -175,7 +175,7 @@ export const REFUSALS = {
   no_newer_key: (kind: string, next: number) =>
     `No process holds a newer ${kind} key. Add version ${next} to GPUAAS_${kind.toUpperCase()}_KEY of every process that has the setting, restart them one by one, and retry.`,
   key_not_everywhere: (version: number, services: readonly string[]) =>
-    `Version ${version} is missing in running processes: ${services.join('; ')}. Add it there, restart them and retry. A process that crashed is forgotten after 60 s.`,
+    `Version ${version} is missing in running processes: ${services.join('; ')}. Add it there, restart them and retry. A crashed process counts for 60 s.`,
   key_staged: 'A key of this purpose is already staged. Activate or retire it first.',
   key_not_staged: (state: string) => `The key is ${state}; only a staged key becomes active.`,
   key_not_retirable: (state: string) => `The key is ${state}; only a staged key or a key in grace can be retired.`,

@@ -188,7 +188,7 @@ const STEPS: readonly Declared[] = [
       return open(
         sku === null
           ? 'Nothing was launched yet. Launch, connect and release once before tenants do.'
-          : `No host has fetched an image for ${sku} yet. An active host is asked automatically; what is missing: gpuaas admin image list`,
+          : `No host has fetched an image for ${sku} yet. An active host fetches it automatically. Show what is missing: gpuaas admin image list`,
       );
     },
     command: ({ region_name, sku_name }) =>

@@ -137,7 +137,7 @@ describe('the first failure', () => {
     const first = firstFailureOf(entries);
     assert.equal(first?.key, 'step:wfr_1:000002');
     assert.equal(first?.host_role, 'worker_compute');
-    assert.equal(first?.title, 'Copy image: stopped here');
+    assert.equal(first?.title, 'Copy image: stopped');
   });
 
   it('is not a task of another subject, another id, or a much later time', () => {

@@ -146,9 +146,9 @@ test('a hold by count prefers nodes that can serve nothing else, and takes all o
   });
   const refused = await root.post('/api/v1/admin/holds', wanted(4));
   assert.deepEqual([refused.status, refused.body.code], [409, 'insufficient_capacity']);
-  assert.deepEqual(refused.body.reasons, [{ code: 'insufficient_capacity', nodes: 3, wanted: 4 }]);
+  assert.deepEqual(refused.body.reasons, [{ code: 'insufficient_capacity', nodes: 3, requested: 4 }]);
   const first = must(await root.post('/api/v1/admin/holds', wanted(2)), 200).body;
-  assert.deepEqual(first, { held_node_ids: [nodeId(6), nodeId(4)], wanted: 2 });
+  assert.deepEqual(first, { held_node_ids: [nodeId(6), nodeId(4)], requested: 2 });
   assert.deepEqual(must(await root.post('/api/v1/admin/holds', wanted(1)), 200).body.held_node_ids, [nodeId(5)]);
   assert.equal((await root.post('/api/v1/admin/holds', wanted(1))).status, 409);
   const taken = must(await launch(8, 'h200-sxm-baremetal-8g'), 202).body;
@@ -237,7 +237,10 @@ test('operators read delivered, healthy, reserved and active capacity, and the f
   );
   // Two GPUs, a whole slice node and the bare-metal node are taken.
   assert.deepEqual([line.reserved_gpus, line.free_gpus, line.largest_set, line.empty_nodes], [18, 30, 8, 3]);
-  assert.match(line.fragmentation, /^free 30, largest set 8; draining nod_\w+ would free a whole node \(2 to move\)$/);
+  assert.match(
+    line.fragmentation,
+    /^free 30, largest set 8; draining nod_\w+ would free a whole node \(2 GPUs to move\)$/,
+  );
   const skus: { sku_name: string }[] = line.skus;
   assert.deepEqual(
     skus.map(({ sku_name }) => sku_name),

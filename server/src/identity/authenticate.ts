@@ -193,7 +193,7 @@ export const createAuthenticator = (options: Options): Authenticator => {
     await database.write(PLATFORM, async (tx) => {
       if (!(await updateAddress(tx, user.id, { email, email_verified }))) return;
       await auditChange(tx, user, request, {
-        policy: 'the issuer decides which user has an e-mail address',
+        policy: 'the issuer decides which user has an email address',
         organization_id: user.personal_organization_id,
         metadata: { email_before: user.email, email_after: email, email_verified },
       });
@@ -206,7 +206,7 @@ export const createAuthenticator = (options: Options): Authenticator => {
       if (await hasSuperadmin(tx)) return;
       await makeSuperadmin(tx, user.id);
       await auditChange(tx, user, request, {
-        policy: 'a configured e-mail address becomes superadmin while none exists',
+        policy: 'a configured email address becomes superadmin while none exists',
         organization_id: null,
         metadata: { role_before: user.platform_role, role_after: 'superadmin' },
       });

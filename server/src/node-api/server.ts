@@ -185,7 +185,7 @@ export const createNodeApi = (options: NodeApiOptions): NodeApiServer => {
   server.maxConnections = CONNECTIONS_MAX;
   server.on('request', (request, response) => {
     onRequest(request, response).catch((err: unknown) => {
-      log.error({ err }, 'failed to answer agent');
+      log.error({ err }, 'failed to respond to agent');
       response.destroy();
     });
   });

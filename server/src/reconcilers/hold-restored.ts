@@ -12,7 +12,7 @@ import { getSealer, listChainEnds, moveHeadsEnd } from '../db/audit-seal.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
 import { hasNodesToHold, holdNodes } from '../db/statements/restore.ts';
 import { PLATFORM_CHAIN } from '../domain/audit-chain.ts';
-import { lostIdentityChanges } from '../domain/identity-change.ts';
+import { type IdentityChange, lostIdentityChanges } from '../domain/identity-change.ts';
 import { REASONS } from '../domain/reasons.ts';
 import { IDENTITY_CHANGES_MAX } from '../domain/restore.ts';
 import type { HeadsFile } from '../ports/objects/heads-file.ts';
@@ -21,7 +21,7 @@ import type { IdentityFile } from '../ports/objects/identity-file.ts';
 export type HoldDeps = Readonly<{
   database: Database;
   heads: HeadsFile;
-  identities?: IdentityFile | undefined;
+  identities?: IdentityFile<IdentityChange> | undefined;
 }>;
 
 /** The highest signed head of each chain behind this line. */

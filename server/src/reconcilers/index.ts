@@ -138,7 +138,7 @@ export const RECONCILERS: readonly ReconcilerDeclaration[] = [
   {
     name: 'end-cooldown',
     interval_ms: 60_000,
-    does: 'forgets failed launches of hosts that had no further one for 30 minutes',
+    does: 'clears failed launches of hosts that had no further one for 30 minutes',
     create: (deps) => () => endCooldown(deps),
   },
   {

@@ -55,7 +55,7 @@ export const RETENTION: Readonly<Record<string, Retention>> = {
   },
   web_sessions: { kept: 'until its maximum duration is over', purges: [deleteOverWebSessions] },
   allocation_user_data: { kept: 'until the allocation ends', purges: [deleteEndedUserData] },
-  terminal_recordings: { kept: 'as long as its organization says', purges: [deleteOldRecordings] },
+  terminal_recordings: { kept: 'as long as the policy of its organization states', purges: [deleteOldRecordings] },
   terminal_sessions: { kept: '90 days; an unused ticket an hour', purges: [deleteUnusedTickets, deleteOldSessions] },
   listener_requests: { kept: 'a week', purges: [deleteOldListenerRequests] },
   platform_key_holders: { kept: 'until the process has ended', purges: [deleteEndedHolders] },

@@ -14,6 +14,7 @@ import { until } from '../../test/until.ts';
 import { insertAuditLog } from '../db/audit.ts';
 import { countLostRows } from '../db/audit-seal.ts';
 import { createDatabase, type Database, PLATFORM, type Tx } from '../db/client.ts';
+import type { IdentityChange } from '../domain/identity-change.ts';
 import { createHeadsFile } from '../ports/objects/heads-file.ts';
 import { createIdentityFile } from '../ports/objects/identity-file.ts';
 import { verifyAudit } from '../services/audit-verify.ts';
@@ -85,7 +86,7 @@ test('a change of an identity is in the file beside the heads before a head cove
   const { database } = await testDatabase(t);
   const dir = mkdtempSync(join(tmpdir(), 'gpuaas-identities-'));
   t.after(() => rmSync(dir, { recursive: true, force: true }));
-  const identities = createIdentityFile(join(dir, 'identities'));
+  const identities = createIdentityFile<IdentityChange>(join(dir, 'identities'));
   const heads = headsFile(t);
   for (const action of ['ssh_key.delete', 'allocation.create', 'organization.member.remove'])
     await database.write(PLATFORM, (tx) => insertAuditLog(tx, anAuditRow({ action })));

@@ -20,7 +20,7 @@ import { type Database, PLATFORM } from '../db/client.ts';
 import { runExclusively } from '../db/lock.ts';
 import { noteCompared, readComparison } from '../db/statements/restore.ts';
 import { chainOf, sealRows } from '../domain/audit-chain.ts';
-import { isIdentityAction } from '../domain/identity-change.ts';
+import { type IdentityChange, isIdentityAction } from '../domain/identity-change.ts';
 import type { HeadsFile } from '../ports/objects/heads-file.ts';
 import type { IdentityFile } from '../ports/objects/identity-file.ts';
 import { type FileCall, isAtWork, workOnFiles } from './file-work.ts';
@@ -31,7 +31,7 @@ export type SealerDeps = Readonly<{
   database: Database;
   heads: HeadsFile;
   /** Gets the changes of identities first, so that the heads never cover one that it lacks. */
-  identities?: IdentityFile | undefined;
+  identities?: IdentityFile<IdentityChange> | undefined;
   /** How long a turn waits for a call of the heads file. */
   heads_wait_ms?: number;
 }>;

@@ -303,7 +303,7 @@ describe('contention', () => {
         answers.length,
         JSON.stringify(answers.map(({ status }) => status)),
       );
-      // Whoever loses a race lost it to a winner, so the first round leaves no slot that a request asked for.
+      // A request loses a race only to a winner, so the first round leaves no slot that a request asked for.
       if (round === 0) assert.ok(wins >= Math.min(slots, answers.length), `only ${wins} of ${slots} slots are taken`);
       assert.ok(wins > 0 || won === slots, 'no request got a slot although some are free');
       won += wins;

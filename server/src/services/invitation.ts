@@ -85,7 +85,7 @@ export const accept = async (ctx: WriteCtx, { body }: Req<'invitationAccept'>) =
   const invitation = await db.lockInvitationByToken(ctx.tx, hashToken(body.token));
   const addressed =
     invitation !== undefined && caller.email_verified && caller.email?.toLowerCase() === invitation.email;
-  if (invitation === undefined || !addressed) throw notFound('invitation for your verified e-mail address');
+  if (invitation === undefined || !addressed) throw notFound('invitation for your verified email address');
   if (invitation.state !== 'pending') throw conflict(REFUSALS.invitation_ended(invitation.state));
   const { organization_id, role } = invitation;
   const membership = { organization_id, user_id: caller.id, role };

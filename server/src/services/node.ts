@@ -123,14 +123,14 @@ export const holdCreate = async (ctx: WriteCtx, { body }: Req<'adminHoldCreate'>
   const ids = await db.lockHoldable(ctx.tx, body);
   if (ids.length < body.node_count)
     throw new AppError('insufficient_capacity', REFUSALS.too_few_free_nodes(ids.length, body.node_count), {
-      reasons: [{ code: 'insufficient_capacity', nodes: ids.length, wanted: body.node_count }],
+      reasons: [{ code: 'insufficient_capacity', nodes: ids.length, requested: body.node_count }],
     });
   for (const id of ids) {
     await db.holdNode(ctx.tx, id, body.reason);
     await refreshSummary(ctx.tx, id);
   }
   ctx.note({ held_node_ids: ids, reason: body.reason });
-  return { held_node_ids: ids, wanted: body.node_count };
+  return { held_node_ids: ids, requested: body.node_count };
 };
 
 /**

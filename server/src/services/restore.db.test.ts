@@ -8,6 +8,7 @@ import { until } from '../../test/until.ts';
 import { listNodesLacking, listQueuedTasks, lockQueuedTasks } from '../db/agent-task.ts';
 import { PLATFORM } from '../db/client.ts';
 import { redispatchTasks } from '../db/node-task.ts';
+import type { IdentityChange } from '../domain/identity-change.ts';
 import { createIdentityFile, identityFileOf } from '../ports/objects/identity-file.ts';
 import { expireTasks } from '../reconcilers/expire-tasks.ts';
 
@@ -183,7 +184,7 @@ describe('after a restore', () => {
 
   it('changes of identities since the backup are listed from the file outside the database', async () => {
     const { config } = channel().test.app.deps;
-    const file = createIdentityFile(identityFileOf(config.audit_heads_file));
+    const file = createIdentityFile<IdentityChange>(identityFileOf(config.audit_heads_file));
     const change = { at: '2026-01-01T00:00:00.000Z', action: 'organization.member.remove', target_kind: 'user' };
     const known = { ...change, target_id: 'usr_1', actor_id: 'usr_2', organization_id: 'org_lost' };
     await file.append([{ chain: 'org_lost', sequence: 9, ...known }]);

@@ -13,7 +13,7 @@ import { findNewestRestore, type LostChanges, listHeldNodes } from '../db/restor
 import { beginRestore, releaseRestoreHold } from '../db/statements/restore.ts';
 import { PLATFORM_CHAIN } from '../domain/audit-chain.ts';
 import { readHeads } from '../domain/audit-heads.ts';
-import { lostIdentityChanges } from '../domain/identity-change.ts';
+import { type IdentityChange, lostIdentityChanges } from '../domain/identity-change.ts';
 import { IDENTITY_CHANGES_MAX, releaseRefusal } from '../domain/restore.ts';
 import { AppError } from '../errors.ts';
 import { refuse } from '../pipeline/actions.ts';
@@ -48,7 +48,7 @@ const findLostChanges = async (ctx: WriteCtx) => {
     const audit_rows = (known.at(-1)?.sequence ?? 0) - (sealed.get(chain) ?? 0);
     return audit_rows > 0 ? [{ organization_id: chain === PLATFORM_CHAIN ? null : chain, audit_rows }] : [];
   });
-  const written = await createIdentityFile(identityFileOf(config.audit_heads_file)).read();
+  const written = await createIdentityFile<IdentityChange>(identityFileOf(config.audit_heads_file)).read();
   const identity_changes = lostIdentityChanges(written, sealed)
     .slice(-IDENTITY_CHANGES_MAX)
     .map(({ chain: _, sequence: __, ...change }) => change);

@@ -36,7 +36,7 @@ export const AuditExport = ({
       if (!stopped.signal.aborted) download(fileName, lines.join(''), 'application/jsonl');
     } catch (err) {
       if (!stopped.signal.aborted)
-        setError(err instanceof GpuaasError ? err : new GpuaasError('unexpected_answer', String(err)));
+        setError(err instanceof GpuaasError ? err : new GpuaasError('unexpected_response', String(err)));
       setRows(null);
     } finally {
       setRunning(false);

@@ -1,5 +1,5 @@
 /**
- * Invitations to an organization. An invitation is bound to an e-mail address; its token is shown once, and the inviter
+ * Invitations to an organization. An invitation is bound to an email address; its token is shown once, and the inviter
  * sends it.
  */
 import type { Invitation } from '@gpuaas/sdk';
@@ -10,11 +10,10 @@ import { usePages } from '../../api/read.ts';
 import { command } from '../../format/shell.ts';
 import { ActionButton } from '../../ui/action-button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
-import { type Column, DataTable } from '../../ui/data-table.tsx';
-import { ErrorPanel } from '../../ui/error-panel.tsx';
+import type { Column } from '../../ui/data-table.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
-import { Loading } from '../../ui/loading.tsx';
 import { EmptyState, Section } from '../../ui/page.tsx';
+import { PagedTable } from '../../ui/paged-table.tsx';
 import type { Secret } from '../../ui/secret-view.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { Ago, Until } from '../../ui/time.tsx';
@@ -76,24 +75,17 @@ export const Invitations = ({ organizationId }: Readonly<{ organizationId: strin
           {readRefusal} Ask an admin to send the invitation.
         </EmptyState>
       );
-    if (invitations.error !== null) return <ErrorPanel error={invitations.error} onRetry={invitations.refetch} />;
-    if (invitations.isLoading) return <Loading label="Invitations" />;
-    if (invitations.items.length === 0)
-      return (
-        <EmptyState title="No invitations">
-          Invite a person by email address and send them the token. They sign in with that address and accept it under
-          Settings.
-        </EmptyState>
-      );
     return (
-      <DataTable
+      <PagedTable
+        pages={invitations}
         label="Invitations"
         columns={columns}
-        rows={invitations.items}
-        rowKey={({ id }) => id}
-        hasMore={invitations.hasMore}
-        isLoadingMore={invitations.isLoadingMore}
-        onMore={invitations.loadMore}
+        empty={
+          <EmptyState title="No invitations">
+            Invite a person by email address and send them the token. They sign in with that address and accept it under
+            Settings.
+          </EmptyState>
+        }
       />
     );
   };

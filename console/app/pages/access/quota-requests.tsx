@@ -8,11 +8,10 @@ import { command } from '../../format/shell.ts';
 import { count } from '../../format/size.ts';
 import { ActionButton } from '../../ui/action-button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
-import { type Column, DataTable } from '../../ui/data-table.tsx';
-import { ErrorPanel } from '../../ui/error-panel.tsx';
+import type { Column } from '../../ui/data-table.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
-import { Loading } from '../../ui/loading.tsx';
 import { EmptyState, Section } from '../../ui/page.tsx';
+import { PagedTable } from '../../ui/paged-table.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { QuotaRequestForm } from './quota-request-form.tsx';
@@ -63,27 +62,6 @@ export const QuotaRequests = ({ organizationId }: Readonly<{ organizationId: str
       ),
     },
   ];
-  const body = () => {
-    if (requests.error !== null) return <ErrorPanel error={requests.error} onRetry={requests.refetch} />;
-    if (requests.isLoading) return <Loading label="Quota requests" />;
-    if (requests.items.length === 0)
-      return (
-        <EmptyState title="No requests">
-          Request a larger GPU limit. Operators decide, and the decision is shown here.
-        </EmptyState>
-      );
-    return (
-      <DataTable
-        label="Quota requests"
-        columns={columns}
-        rows={requests.items}
-        rowKey={({ id }) => id}
-        hasMore={requests.hasMore}
-        isLoadingMore={requests.isLoadingMore}
-        onMore={requests.loadMore}
-      />
-    );
-  };
   return (
     <Section
       title="Quota requests"
@@ -94,7 +72,16 @@ export const QuotaRequests = ({ organizationId }: Readonly<{ organizationId: str
         </ActionButton>
       }
     >
-      {body()}
+      <PagedTable
+        pages={requests}
+        label="Quota requests"
+        columns={columns}
+        empty={
+          <EmptyState title="No requests">
+            Request a larger GPU limit. Operators decide, and the decision is shown here.
+          </EmptyState>
+        }
+      />
       <FormDialog title="Request a larger GPU limit" isOpen={isAsking} onClose={() => setAsking(false)}>
         <QuotaRequestForm organizationId={organizationId} onDone={() => setAsking(false)} />
       </FormDialog>

@@ -4,10 +4,10 @@ import type { Allocation, AuditLog } from '@gpuaas/sdk';
 import { Link } from '@tanstack/react-router';
 import { useMay, useMe } from '../../api/me.tsx';
 import { usePages } from '../../api/read.ts';
-import { Async } from '../../ui/async.tsx';
 import { Id } from '../../ui/copy.tsx';
-import { type Column, DataTable } from '../../ui/data-table.tsx';
+import type { Column } from '../../ui/data-table.tsx';
 import { EmptyState, Section } from '../../ui/page.tsx';
+import { PagedTable } from '../../ui/paged-table.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { usePeople } from './hooks.ts';
@@ -46,7 +46,6 @@ const Log = ({ allocation, organizationId }: Readonly<{ allocation: Allocation; 
       cell: ({ correlation_id }) => <Id id={correlation_id} label="correlation ID" />,
     },
   ];
-  const query = { data: list.isLoading ? undefined : list.items, error: list.error, refetch: list.refetch };
   return (
     <Section
       title="Audit"
@@ -62,25 +61,17 @@ const Log = ({ allocation, organizationId }: Readonly<{ allocation: Allocation; 
         </Link>
       }
     >
-      <Async of={query} rows={4}>
-        {(rows) =>
-          rows.length === 0 ? (
-            <EmptyState title="No audit entries">
-              Every change to this allocation and every denied attempt is recorded here.
-            </EmptyState>
-          ) : (
-            <DataTable
-              label="Audit entries"
-              columns={columns}
-              rows={rows}
-              rowKey={(row) => row.id}
-              hasMore={list.hasMore}
-              isLoadingMore={list.isLoadingMore}
-              onMore={list.loadMore}
-            />
-          )
+      <PagedTable
+        pages={list}
+        label="Audit entries"
+        columns={columns}
+        rows={4}
+        empty={
+          <EmptyState title="No audit entries">
+            Every change to this allocation and every denied attempt is recorded here.
+          </EmptyState>
         }
-      </Async>
+      />
     </Section>
   );
 };

@@ -5,10 +5,10 @@ import { useMay, useMe } from '../../api/me.tsx';
 import { usePages } from '../../api/read.ts';
 import { bytes } from '../../format/size.ts';
 import { ActionButton } from '../../ui/action-button.tsx';
-import { Async } from '../../ui/async.tsx';
-import { type Column, DataTable } from '../../ui/data-table.tsx';
+import type { Column } from '../../ui/data-table.tsx';
 import { ErrorPanel } from '../../ui/error-panel.tsx';
 import { Section } from '../../ui/page.tsx';
+import { PagedTable } from '../../ui/paged-table.tsx';
 import { StateBadge, ToneBadge } from '../../ui/state-badge.tsx';
 import { Ago } from '../../ui/time.tsx';
 
@@ -79,27 +79,16 @@ export const Sessions = ({ allocation: { id, project_id } }: Readonly<{ allocati
       ),
     },
   ];
-  const query = { data: list.isLoading ? undefined : list.items, error: list.error, refetch: list.refetch };
   return (
     <Section title="Sessions" flush>
       {close.error !== null && <ErrorPanel error={close.error} />}
-      <Async of={query} rows={2}>
-        {(rows) =>
-          rows.length === 0 ? (
-            <p className="muted al-padded">No sessions. Sessions are listed for 90 days.</p>
-          ) : (
-            <DataTable
-              label="Sessions"
-              columns={columns}
-              rows={rows}
-              rowKey={(row) => row.id}
-              hasMore={list.hasMore}
-              isLoadingMore={list.isLoadingMore}
-              onMore={list.loadMore}
-            />
-          )
-        }
-      </Async>
+      <PagedTable
+        pages={list}
+        label="Sessions"
+        columns={columns}
+        rows={2}
+        empty={<p className="muted al-padded">No sessions. Sessions are listed for 90 days.</p>}
+      />
     </Section>
   );
 };

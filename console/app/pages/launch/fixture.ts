@@ -77,7 +77,7 @@ export const CATALOG: Catalog = {
   skus: [
     sku('metal', { capacity_shape: 'baremetal', allowed_gpu_counts: [8], vm_profiles: [] }),
     sku('slice'),
-    sku('old-slice', { enabled: false, disabled_reason: 'Sold out for good.' }),
+    sku('old-slice', { enabled: false, disabled_reason: 'No longer available.' }),
   ],
   regions: [region('eu-1', 'No hosts yet.'), region('us-1')],
   images: [image('retired', { enabled: false, default_regions: [] }), image('base'), image('cuda')],

@@ -99,7 +99,7 @@ test('launching without an SSH key is possible', () => {
 
 test('a disabled SKU, region or image stays selected with its reason shown', () => {
   const problems = problemsOf(form({ sku: 'old-slice', region: 'eu-1', image: 'retired' }));
-  assert.match(problems.sku ?? '', /Sold out for good/);
+  assert.match(problems.sku ?? '', /No longer available/);
   assert.match(problems.region ?? '', /No hosts yet/);
   assert.match(problems.image ?? '', /is retired/);
 });

@@ -74,7 +74,7 @@ const overrideColumns = (node: Node, refusal: string | null): readonly Column<Ov
         asksReason={false}
         operation="adminNodeHealthOverrideDelete"
         request={() => ({ params: { node_id: node.id, source } })}
-        command={() => command(['admin', 'health', 'override-remove', node.name, source])}
+        command={() => command(['admin', 'health', 'override', 'remove', node.name, source])}
       >
         Reports from {source} about {node.name} apply again immediately.
       </ReasonAction>

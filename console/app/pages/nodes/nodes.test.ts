@@ -179,11 +179,14 @@ test('arrow keys move between tiles and skip rack headers', () => {
 });
 
 test('the host named in the fragmentation message is extracted for a link', () => {
-  assert.deepEqual(readFragmentation('free 11, largest set 3; draining j22u11 would free a whole node (2 to move)'), {
-    before: 'free 11, largest set 3; draining ',
-    name: 'j22u11',
-    after: ' would free a whole node (2 to move)',
-  });
+  assert.deepEqual(
+    readFragmentation('free 11, largest set 3; draining j22u11 would free a whole node (2 GPUs to move)'),
+    {
+      before: 'free 11, largest set 3; draining ',
+      name: 'j22u11',
+      after: ' would free a whole node (2 GPUs to move)',
+    },
+  );
   assert.deepEqual(readFragmentation('free 11, largest set 3'), {
     before: 'free 11, largest set 3',
     name: null,

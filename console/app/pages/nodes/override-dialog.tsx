@@ -88,7 +88,7 @@ const Body = ({ node, health, onClose }: Readonly<{ node: Node; health: NodeHeal
       onSubmit={submit}
       onCancel={onClose}
       command={command(
-        ['admin', 'health', 'override', node.name, form.source === '' ? 'SOURCE' : form.source],
+        ['admin', 'health', 'override', 'set', node.name, form.source === '' ? 'SOURCE' : form.source],
         [
           ...form.muted.map((id) => ['mute', id] as const),
           ['alert', form.added === '' ? null : `${form.added}=${form.message.trim()}`],

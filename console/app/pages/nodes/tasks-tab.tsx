@@ -5,10 +5,9 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { usePages } from '../../api/read.ts';
 import { stateWord } from '../../format/state.ts';
-import { type Column, DataTable } from '../../ui/data-table.tsx';
-import { ErrorPanel } from '../../ui/error-panel.tsx';
-import { Loading } from '../../ui/loading.tsx';
+import type { Column } from '../../ui/data-table.tsx';
 import { EmptyState, Section } from '../../ui/page.tsx';
+import { PagedTable } from '../../ui/paged-table.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { isTaskOpen } from './hooks.ts';
@@ -91,25 +90,18 @@ export const TasksTab = ({ node }: Readonly<{ node: Node }>) => {
         </NativeSelect>
       }
     >
-      {tasks.error !== null && <ErrorPanel error={tasks.error} onRetry={tasks.refetch} />}
-      {tasks.isLoading ? (
-        <Loading rows={6} label="Loading tasks" />
-      ) : tasks.items.length === 0 ? (
-        <EmptyState title={state === undefined ? 'No tasks' : 'No tasks in this state'}>
-          Tasks are signed work for the host, for example discovery, VM start or disk wipe.
-        </EmptyState>
-      ) : (
-        <DataTable
-          label="Tasks"
-          columns={columns}
-          rows={tasks.items}
-          rowKey={({ id }) => id}
-          list={state ?? ''}
-          hasMore={tasks.hasMore}
-          isLoadingMore={tasks.isLoadingMore}
-          onMore={tasks.loadMore}
-        />
-      )}
+      <PagedTable
+        pages={tasks}
+        label="Tasks"
+        columns={columns}
+        list={state ?? ''}
+        rows={6}
+        empty={
+          <EmptyState title={state === undefined ? 'No tasks' : 'No tasks in this state'}>
+            Tasks are signed work for the host, for example discovery, VM start or disk wipe.
+          </EmptyState>
+        }
+      />
     </Section>
   );
 };

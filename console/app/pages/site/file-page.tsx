@@ -22,7 +22,7 @@ const BYTES_MAX = 1024 * 1024;
 const STATE_ID = 'site-file-state';
 
 const stateText = ({ draft, outcome }: SiteFileState, text: string): string => {
-  if (draft === null) return 'This is the site as it is.';
+  if (draft === null) return 'No changes: this is the current site.';
   return outcome.kind === 'applied' && outcome.text === text
     ? 'This file is applied.'
     : 'Edited. Nothing changes before you apply it.';

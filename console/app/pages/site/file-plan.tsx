@@ -16,7 +16,7 @@ import type { Outcome, SiteFileState } from './use-site-file.ts';
 type Planned = Extract<Outcome, { kind: 'planned' }>;
 type Applied = Extract<Outcome, { kind: 'applied' }>;
 
-const AS_THE_FILE = 'The site is as the file says. There is nothing to change.';
+const NOTHING_TO_CHANGE = 'The site matches the file. Nothing to change.';
 
 /** Takes the focus when it appears: it stands below what was just pressed. */
 const Appears = ({ children }: Readonly<{ children: ReactNode }>) => {
@@ -53,7 +53,7 @@ const ApplyButton = ({ planned, isEdited, of }: PlanProps) => {
   const disabledReason =
     refusal ??
     (blockersOf(changes).length > 0
-      ? 'Resolve what blocks it, then plan again.'
+      ? 'Resolve the blockers, then plan again.'
       : isEdited
         ? 'The file was edited after this plan. Plan again.'
         : null);
@@ -105,7 +105,7 @@ const FilePlan = ({ planned, isEdited, of }: PlanProps) => {
             <span className="panel-body">The file was edited after this plan. Plan again to see its changes.</span>
           </p>
         )}
-        <div role="status">{changes.length === 0 ? AS_THE_FILE : plannedText(changes)}</div>
+        <div role="status">{changes.length === 0 ? NOTHING_TO_CHANGE : plannedText(changes)}</div>
         {changes.length > 0 && (
           <Group gap={6}>
             <span className="muted">Hash</span>
@@ -129,7 +129,7 @@ const FileApplied = ({ applied: { changes, correlation_id } }: Readonly<{ applie
     <Stack gap="sm" p="md">
       <p className="panel" data-tone="good" role="status" style={{ margin: 0 }}>
         <span className="panel-body">
-          {changes.length === 0 ? AS_THE_FILE : `${appliedText(changes)} The site is now as the file says.`}
+          {changes.length === 0 ? NOTHING_TO_CHANGE : `${appliedText(changes)} The site matches the file.`}
         </span>
       </p>
       <div className="link-list">

@@ -70,7 +70,7 @@ process.on('message', ({ id, to }) => {
   const socket = connect({ ...to, noDelay: true });
   socket.pause();
   const timer = setTimeout(() => socket.destroy(Object.assign(new Error(), { code: 'ETIMEDOUT' })), ${DIAL_MS});
-  const report = (said, handle) => { clearTimeout(timer); if (process.connected) process.send(said, handle, () => undefined); };
+  const report = (result, handle) => { clearTimeout(timer); if (process.connected) process.send(result, handle, () => undefined); };
   socket.once('error', (error) => report({ id, code: error.code ?? 'unknown' }));
   socket.once('connect', () => report({ id, code: null }, socket));
 });

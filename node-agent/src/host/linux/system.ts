@@ -65,7 +65,7 @@ const readSecureBoot = async (files: Files): Promise<boolean | null> => {
 
 const bootedAt = (stat: string): string => {
   const seconds = /^btime (\d+)$/m.exec(stat)?.[1];
-  if (seconds === undefined) throw new HostError('host_error', '/proc/stat does not say when the host booted.');
+  if (seconds === undefined) throw new HostError('host_error', '/proc/stat does not state when the host booted.');
   return new Date(Number(seconds) * 1000).toISOString();
 };
 

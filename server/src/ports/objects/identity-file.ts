@@ -6,30 +6,21 @@
 import { type FileHandle, rename } from 'node:fs/promises';
 import { fullName, listFull, openForAppend, ROTATE_BYTES, readAll, writeAll } from './rotated-file.ts';
 
-/** An audit row, by its place in its chain. */
-type IdentityChange = Readonly<{
-  chain: string;
-  sequence: number;
-  at: string;
-  action: string;
-  target_kind: string | null;
-  target_id: string | null;
-  actor_id: string | null;
-  organization_id: string | null;
-}>;
+/** An audit row, by its place in its chain. What else a line holds is the caller's. */
+type Placed = Readonly<{ chain: string; sequence: number }>;
 
-export type IdentityFile = Readonly<{
+export type IdentityFile<Change extends Placed> = Readonly<{
   /** Flushed to disk. One writer at a time is the caller's duty. */
-  append(changes: readonly IdentityChange[]): Promise<void>;
+  append(changes: readonly Change[]): Promise<void>;
   /** All changes; a line that a crash left half-written is skipped. */
-  read(): Promise<IdentityChange[]>;
+  read(): Promise<Change[]>;
 }>;
 
 export const identityFileOf = (headsFile: string): string => `${headsFile}.identities`;
 
-const parse = (line: string): IdentityChange | null => {
+const parse = <Change extends Placed>(line: string): Change | null => {
   try {
-    const value = JSON.parse(line) as IdentityChange;
+    const value = JSON.parse(line) as Change;
     return typeof value.chain === 'string' && Number.isSafeInteger(value.sequence) ? value : null;
   } catch {
     return null;
@@ -50,7 +41,10 @@ const rotate = async (file: string, handle: FileHandle): Promise<FileHandle> => 
   return openForAppend(file);
 };
 
-export const createIdentityFile = (file: string, rotateBytes: number = ROTATE_BYTES): IdentityFile => ({
+export const createIdentityFile = <Change extends Placed>(
+  file: string,
+  rotateBytes: number = ROTATE_BYTES,
+): IdentityFile<Change> => ({
   append: async (changes) => {
     if (changes.length === 0) return;
     let handle = await openForAppend(file);
@@ -69,9 +63,9 @@ export const createIdentityFile = (file: string, rotateBytes: number = ROTATE_BY
     }
   },
   read: async () => {
-    const found: IdentityChange[] = [];
+    const found: Change[] = [];
     for await (const line of readAll(file)) {
-      const change = parse(line.toString('utf8'));
+      const change = parse<Change>(line.toString('utf8'));
       if (change !== null) found.push(change);
     }
     return found;

@@ -7,7 +7,7 @@ import { adminOsImageRegister, adminOsImageRetire, adminOsImageUpdate } from '..
 import type { Resource } from '../../../resource/resource-section.tsx';
 import { ToneBadge } from '../../../ui/state-badge.tsx';
 import { Availability } from '../availability.tsx';
-import { REASON } from './words.ts';
+import { REASON } from './shared-fields.ts';
 
 type Version = AdminOsImage['versions'][number];
 
@@ -84,7 +84,7 @@ const REGISTER = fieldsOf(adminOsImageRegister, {
   source: { label: 'Source', ...IN_FILE },
   digest_authority: {
     label: 'Authority for the digest',
-    description: 'Who says that this is the right digest.',
+    description: 'Source of trust for the digest, such as a team.',
     ...IN_FILE,
   },
   ...USE,

@@ -7,7 +7,7 @@ import { adminPoolCreate, adminPoolRetire, adminPoolUpdate } from '../../../reso
 import type { Resource } from '../../../resource/resource-section.tsx';
 import { ToneBadge } from '../../../ui/state-badge.tsx';
 import { DependentsOfPool } from '../dependents.tsx';
-import { REASON } from './words.ts';
+import { REASON } from './shared-fields.ts';
 
 const WORDS = {
   organization_id: {
@@ -24,7 +24,7 @@ const params = ({ name }: Pool) => ({ pool_name: name });
 
 export const POOLS: Resource<Pool> = {
   title: 'Pools',
-  empty: { title: 'No pools', text: 'A pool groups nodes and says which organizations they serve.' },
+  empty: { title: 'No pools', text: 'A pool groups nodes and defines which organizations they serve.' },
   list: { operation: 'adminPoolList', hasRetired: true },
   keyOf: ({ id }) => id,
   nameOf: ({ name }) => name,

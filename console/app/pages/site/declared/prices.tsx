@@ -6,7 +6,7 @@ import { adminPriceCancel, adminPriceCreate } from '../../../resource/inputs.gen
 import type { Resource } from '../../../resource/resource-section.tsx';
 import { StateBadge } from '../../../ui/state-badge.tsx';
 import { Ago, Exact, Until } from '../../../ui/time.tsx';
-import { REASON } from './words.ts';
+import { REASON } from './shared-fields.ts';
 
 const CURRENCY = /^[A-Z]{3}$/;
 

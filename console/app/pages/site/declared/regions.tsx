@@ -5,7 +5,7 @@ import { adminRegionCreate, adminRegionRetire, adminRegionUpdate } from '../../.
 import type { Resource } from '../../../resource/resource-section.tsx';
 import { Availability } from '../availability.tsx';
 import { DependentsOfRegion } from '../dependents.tsx';
-import { REASON, SWITCH } from './words.ts';
+import { REASON, SWITCH } from './shared-fields.ts';
 
 const WORDS = {
   display_name: { label: 'Display name', description: 'What tenants read.', placeholder: 'Stockholm, Sweden' },

@@ -7,7 +7,7 @@ import { adminSkuCreate, adminSkuRetire, adminSkuUpdate } from '../../../resourc
 import type { Resource } from '../../../resource/resource-section.tsx';
 import { Availability } from '../availability.tsx';
 import { DependentsOfSku } from '../dependents.tsx';
-import { REASON, SWITCH } from './words.ts';
+import { REASON, SWITCH } from './shared-fields.ts';
 
 export const SHAPES: Readonly<Record<AdminSku['capacity_shape'], string>> = {
   gpu_slice: 'Slice (VM)',

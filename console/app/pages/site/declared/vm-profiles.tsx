@@ -6,7 +6,7 @@ import { fieldsOf, sends } from '../../../resource/form.ts';
 import { adminVmProfileCreate, adminVmProfileRetire, adminVmProfileUpdate } from '../../../resource/inputs.gen.ts';
 import type { Resource } from '../../../resource/resource-section.tsx';
 import { ToneBadge } from '../../../ui/state-badge.tsx';
-import { REASON } from './words.ts';
+import { REASON } from './shared-fields.ts';
 
 const MIB = 1_048_576;
 

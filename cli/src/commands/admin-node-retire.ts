@@ -5,7 +5,7 @@ import { keyFlags, yesFlags } from '../flags.ts';
 const node = { node: 'Name or ID' } as const;
 
 /** Removing a host: it is retired first and then deleted. */
-export const nodeEndCommands = [
+export const nodeRetireCommands = [
   command({
     name: 'retire',
     summary: 'Retire a drained node without allocations, permanently',
