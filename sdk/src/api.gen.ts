@@ -110,7 +110,7 @@ export type AdminOsImage = {
   /** When it was retired; null while it is in use. */
   retired_at: string | null;
   version: number;
-  /** Why it cannot be the default, or not in a region, and what to do. */
+  /** Why it cannot be the default (everywhere or in one region), and what to do. */
   default_blockers: string[];
   /** Hosts of its slice SKUs that have reported their boot kinds. */
   hosts_checked: number;
@@ -188,7 +188,7 @@ export type AdminVmProfile = {
   gpu_count: number;
   vcpu_count: number;
   memory_mib: number;
-  /** Pages of its memory: auto uses the largest huge pages that the host has, otherwise ordinary memory; 2M and 1G need such pages; none uses none. */
+  /** Memory page size. auto uses the largest huge pages that the host has, otherwise ordinary memory; 2M and 1G need such pages; none uses none. */
   hugepages: 'auto' | 'none' | '2M' | '1G';
   /** strict: CPUs and memory only from the NUMA nodes of its GPUs. preferred: CPUs from these, memory also from others. none: from any, and the guest sees one node. */
   numa_policy: 'strict' | 'preferred' | 'none';
@@ -605,7 +605,7 @@ export type GroupSyncPlan = {
   hash: string;
   /** Users of the issuer who have groups, or are in the export. */
   users_checked: number;
-  /** Of them, those who signed in, or were synchronized, after it: nothing changes for them. */
+  /** Of them, those who signed in or were synchronized after the export. They are not changed. */
   users_newer: number;
   /** Subjects of the export that never signed in here. */
   users_unknown: number;
@@ -1352,7 +1352,7 @@ export type SiteChange = {
   /** The row of the section, e.g. the code of the region. */
   name: string;
   action: 'create' | 'update' | 'retire' | 'delete' | 'cancel';
-  /** What changes; of a new row all that it sets, of one that goes nothing, of a deleted GPU limit the limit that applies then. */
+  /** Changed fields. A created row lists all its fields, a retired row none, a deleted GPU limit the limit that applies then. */
   fields: {
     name: string;
     /** The value as text; null where there is none. */
@@ -1435,18 +1435,18 @@ export type SiteFile = {
 export type SitePlan = {
   /** Identifies the file, the site that it was compared with, and the changes. */
   hash: string;
-  /** In the order in which they are made. Empty: the site is as the file. */
+  /** In the order in which they are made. Empty if the site matches the file. */
   changes: SiteChange[];
 };
 
 export type SitePolicy = {
-  /** Who may sign up. `closed`: no one. `invited`: people with a pending invitation to their verified e-mail address, or in a mapped group. `approved`: everyone else waits until an operator approves. `open`: see `mail_domains`. */
+  /** Who may sign up. `closed`: no one. `invited`: people with a pending invitation to their verified email address, or in a mapped group. `approved`: everyone else waits until an operator approves. `open`: see `mail_domains`. */
   sign_up: 'closed' | 'invited' | 'approved' | 'open';
-  /** With `open`: the domains whose verified e-mail addresses may sign up. Empty for any address. */
+  /** With `open`: the domains whose verified email addresses may sign up. Empty for any address. */
   mail_domains: string[];
   /** GPU limit with which an organization starts; those that users create beyond their first start with 0. Null for no limit. */
   default_gpu_limit: number | null;
-  /** Whom refused people can ask: an address or a name. */
+  /** Contact shown to refused users: an address or a name. */
   contact: string | null;
   version: number;
   /** When it was last changed. */
@@ -1454,13 +1454,13 @@ export type SitePolicy = {
 };
 
 export type SitePolicySpec = {
-  /** Who may sign up. `closed`: no one. `invited`: people with a pending invitation to their verified e-mail address, or in a mapped group. `approved`: everyone else waits until an operator approves. `open`: see `mail_domains`. */
+  /** Who may sign up. `closed`: no one. `invited`: people with a pending invitation to their verified email address, or in a mapped group. `approved`: everyone else waits until an operator approves. `open`: see `mail_domains`. */
   sign_up: 'closed' | 'invited' | 'approved' | 'open';
-  /** With `open`: the domains whose verified e-mail addresses may sign up. Empty for any address. */
+  /** With `open`: the domains whose verified email addresses may sign up. Empty for any address. */
   mail_domains: string[];
   /** GPU limit with which an organization starts; those that users create beyond their first start with 0. Null for no limit. */
   default_gpu_limit: number | null;
-  /** Whom refused people can ask: an address or a name. */
+  /** Contact shown to refused users: an address or a name. */
   contact: string | null;
 };
 
@@ -1830,7 +1830,7 @@ export type VmProfileSpec = {
   gpu_count: number;
   vcpu_count: number;
   memory_mib: number;
-  /** Pages of its memory: auto uses the largest huge pages that the host has, otherwise ordinary memory; 2M and 1G need such pages; none uses none. */
+  /** Memory page size. auto uses the largest huge pages that the host has, otherwise ordinary memory; 2M and 1G need such pages; none uses none. */
   hugepages?: 'auto' | 'none' | '2M' | '1G' | undefined;
   /** strict: CPUs and memory only from the NUMA nodes of its GPUs. preferred: CPUs from these, memory also from others. none: from any, and the guest sees one node. */
   numa_policy?: 'strict' | 'preferred' | 'none' | undefined;
@@ -2054,13 +2054,13 @@ export const ERRORS = {
     "status": 403,
     "retryable": false,
     "title": "Permission denied",
-    "help": "Ask an owner or admin of the organization for a role with this permission."
+    "help": "Ask an owner or admin of the organization for a role with this permission. Roles of operators are granted by a superadmin."
   },
   "policy_denied": {
     "status": 403,
     "retryable": false,
     "title": "Forbidden by policy",
-    "help": "No role allows this while the policy forbids it."
+    "help": "Ask an owner of the organization, or an operator, to change the policy."
   },
   "not_found": {
     "status": 404,
@@ -2084,7 +2084,7 @@ export const ERRORS = {
     "status": 409,
     "retryable": false,
     "title": "Conflict with current state",
-    "help": "Read the resource again and retry if the change still applies."
+    "help": "Fix the stated cause, then retry."
   },
   "already_exists": {
     "status": 409,
@@ -2575,7 +2575,7 @@ export type Operations = {
       next_cursor: string | null;
     };
   };
-  /** Invite a person; the token is shown once and bound to the e-mail address */
+  /** Invite a person; the token is shown once and bound to the email address */
   invitationCreate: {
     request: {
       params: {
@@ -2608,7 +2608,7 @@ export type Operations = {
     };
     response: undefined;
   };
-  /** Join the organization that an invitation token names. The verified e-mail address of the caller must be the invited one. */
+  /** Join the organization that an invitation token names. The verified email address of the caller must be the invited one. */
   invitationAccept: {
     request: {
       body: {
@@ -3360,7 +3360,7 @@ export type Operations = {
       body?: {
         /** Seconds for the guest OS to shut down (default 60). */
         grace_s?: number | undefined;
-        /** Power off without asking the guest OS. */
+        /** Power off without shutting down the guest OS. */
         is_hard?: boolean | undefined;
       } | undefined;
     };
@@ -3389,7 +3389,7 @@ export type Operations = {
         allocation_id: string;
       };
       body?: {
-        /** Reset without asking the guest OS. */
+        /** Reset without shutting down the guest OS. */
         is_hard?: boolean | undefined;
       } | undefined;
     };
@@ -4116,7 +4116,7 @@ export type Operations = {
       next_cursor: string | null;
     };
   };
-  /** Create an organization with a default project for another owner. Name one owner. A user becomes the owner at once. An e-mail address gets an invitation as owner, whose token is shown once; the person may then sign up under every policy but `closed`. */
+  /** Create an organization with a default project for another owner. Name one owner. A user becomes the owner at once. An email address gets an invitation as owner, whose token is shown once; the person may then sign up under every policy but `closed`. */
   adminOrganizationCreate: {
     request: {
       body: {
@@ -4369,7 +4369,7 @@ export type Operations = {
       body?: {
         vcpu_count?: number | undefined;
         memory_mib?: number | undefined;
-        /** Pages of its memory: auto uses the largest huge pages that the host has, otherwise ordinary memory; 2M and 1G need such pages; none uses none. */
+        /** Memory page size. auto uses the largest huge pages that the host has, otherwise ordinary memory; 2M and 1G need such pages; none uses none. */
         hugepages?: 'auto' | 'none' | '2M' | '1G' | undefined;
         /** strict: CPUs and memory only from the NUMA nodes of its GPUs. preferred: CPUs from these, memory also from others. none: from any, and the guest sees one node. */
         numa_policy?: 'strict' | 'preferred' | 'none' | undefined;
@@ -4535,7 +4535,7 @@ export type Operations = {
     };
     response: AdminOsImage;
   };
-  /** Register an image, or a new version of one. Launches that name the image use the newest version that is not retired, the others the newest that a host of the region has fetched; a host of each region is asked to fetch it. Allocations keep the digest they were launched with. A digest is registered once: a retired one cannot return. A new version is unverified unless the request says otherwise. A retired image of this name returns with the values of the request. */
+  /** Register an image, or a new version of one. Launches that name the image use the newest version that is not retired, the others the newest that a host of the region has fetched; a host of each region is asked to fetch it. Allocations keep the digest they were launched with. A digest is registered once: a retired one cannot return. A new version is unverified unless the request states another trust. A retired image of this name returns with the values of the request. */
   adminOsImageRegister: {
     request: {
       body: ImageSpec;
@@ -4913,7 +4913,7 @@ export type Operations = {
     };
     response: {
       held_node_ids: string[];
-      wanted: number;
+      requested: number;
     };
   };
   /** Drain a node, or resume it; running allocations are untouched */
@@ -4996,7 +4996,7 @@ export type Operations = {
     };
     response: Enrollment;
   };
-  /** Let another host be this node, and create its enrollment token. For a replaced host or mainboard. Refused for an active node, which must be drained first, and while it has claims. Ends every slot approval, wipe proof and disk approval of the node and its discoveries: the new host is discovered, approved and wiped like a new one. */
+  /** Rebind a node to another host, and create its enrollment token. For a replaced host or mainboard. Refused for an active node, which must be drained first, and while it has claims. Ends every slot approval, wipe proof and disk approval of the node and its discoveries: the new host is discovered, approved and wiped like a new one. */
   adminNodeRebind: {
     request: {
       params: node;
@@ -5174,7 +5174,7 @@ export type Operations = {
       version: number;
     };
   };
-  /** Confirm that the clock of the database is right, so that work that was held goes by it */
+  /** Confirm that the clock of the database is right, and continue the paused work */
   adminClockConfirm: {
     request: {
       body: {
@@ -6028,7 +6028,7 @@ export type Operations = {
     };
     response: SitePlan;
   };
-  /** Make the site as the file says, as planned and reviewed. All changes are made, or none. Refused with 409 if the site has changed since the plan with this hash; a file that changes nothing is accepted with any hash. */
+  /** Apply a reviewed plan of a site file. All changes are made, or none. Refused with 409 if the site has changed since the plan with this hash; a file that changes nothing is accepted with any hash. */
   adminSiteApply: {
     request: {
       body: {
@@ -6049,13 +6049,13 @@ export type Operations = {
   adminSitePolicyUpdate: {
     request: {
       body?: {
-        /** Who may sign up. `closed`: no one. `invited`: people with a pending invitation to their verified e-mail address, or in a mapped group. `approved`: everyone else waits until an operator approves. `open`: see `mail_domains`. */
+        /** Who may sign up. `closed`: no one. `invited`: people with a pending invitation to their verified email address, or in a mapped group. `approved`: everyone else waits until an operator approves. `open`: see `mail_domains`. */
         sign_up?: 'closed' | 'invited' | 'approved' | 'open' | undefined;
-        /** With `open`: the domains whose verified e-mail addresses may sign up. Empty for any address. */
+        /** With `open`: the domains whose verified email addresses may sign up. Empty for any address. */
         mail_domains?: string[] | undefined;
         /** GPU limit with which an organization starts; those that users create beyond their first start with 0. Null for no limit. */
         default_gpu_limit?: number | null | undefined;
-        /** Whom refused people can ask: an address or a name. */
+        /** Contact shown to refused users: an address or a name. */
         contact?: string | null | undefined;
       } | undefined;
     };
@@ -6219,7 +6219,7 @@ export type Operations = {
     };
     response: GroupSyncPlan;
   };
-  /** Make memberships follow an export of the issuer, as planned and reviewed. The groups of every user become those of the export: who is not in it loses what groups gave. Refused with 409 if the plan has changed, or has warnings that are not accepted. */
+  /** Make memberships follow an export of the issuer, as planned and reviewed. The groups of every user become those of the export: users missing from the export lose the memberships that groups gave them. Refused with 409 if the plan has changed, or has warnings that are not accepted. */
   adminGroupSyncApply: {
     request: {
       body: {
@@ -6233,7 +6233,7 @@ export type Operations = {
     };
     response: GroupSyncPlan;
   };
-  /** Check the whole site now, with a cure for everything that is not in order. The checks run at once, each with its own time limit: a dependency that does not respond is `unknown`, and the others are still checked. The process contacts only addresses of its own configuration. Of a client, `gpuaas doctor` checks connection and sign-in. */
+  /** Check the whole site now, with a remedy for each problem. The checks run at once, each with its own time limit: a dependency that does not respond is `unknown`, and the others are still checked. The process contacts only addresses of its own configuration. Of a client, `gpuaas doctor` checks connection and sign-in. */
   adminDoctorGet: {
     request: Record<string, never>;
     response: {

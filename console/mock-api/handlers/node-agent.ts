@@ -19,13 +19,10 @@ import { idOf, newestFirst, pageOf } from '../core/page.ts';
 import { digestOf } from '../core/random.ts';
 import type { Node } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
-import { refuseNode } from '../simulation/actions.ts';
-import { slotsOf } from '../simulation/placement.ts';
-import { runTask, taskView } from '../simulation/task.ts';
 import { addNode, hostOf } from '../seed/fleet.ts';
 import { refuseNode } from '../simulation/actions.ts';
 import { slotsOf } from '../simulation/placement.ts';
-import { runTask } from '../simulation/task.ts';
+import { runTask, runTask, taskView } from '../simulation/task.ts';
 import { nodeView } from '../views/node.ts';
 import { emitNode, getNode, moveNode } from './node.ts';
 

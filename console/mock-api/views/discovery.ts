@@ -5,12 +5,10 @@
 import { digestOf } from '../core/random.ts';
 import type { Candidate, Discovery, Node, NodeTask, Prerequisite, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
-import { HOST_GPU } from '../simulation/gpu-model.ts';
-import { PARTITIONS, slotsOf } from '../simulation/placement.ts';
-import { taskView } from '../simulation/task.ts';
 import { bindingOf, DRIVE_BYTES, PLACES, type Place } from '../seed/host.ts';
 import { HOST_GPU } from '../simulation/gpu-model.ts';
 import { PARTITIONS, slotsOf } from '../simulation/placement.ts';
+import { taskView } from '../simulation/task.ts';
 
 type CandidateView = NonNullable<Discovery['map']>['candidates'][number];
 
