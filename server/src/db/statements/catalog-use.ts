@@ -2,7 +2,7 @@
 import { type CatalogUse, USE_NAMES_MAX } from '../../domain/catalog.ts';
 import type { Reader } from '../client.ts';
 
-/** Those that the foreign keys on `is_live` count, see `0040_catalog.sql`. */
+/** Those that the foreign keys on `is_live` count, see `0042_catalog.sql`. */
 const NODES = (column: string): string =>
   `select 'node' as kind, count(*) as count, (array_agg(n.name order by n.name))[1:${USE_NAMES_MAX}] as names
    from nodes n where n.${column} = $1 and n.needs_live having count(*) > 0`;
