@@ -61,7 +61,6 @@ const nodeArbitrary = (id: string): fc.Arbitrary<SchedulerNode> =>
           { gpu_count: 8, vcpu_count: 64, memory_mib: 65_536, hugepages_mib: 0, numa_nodes: 2 },
           { gpu_count: 8, vcpu_count: 16, memory_mib: 65_536, hugepages_mib: 8192, numa_nodes: 1 },
         ),
-        image_names: mostly<readonly string[] | null>(null, ['ubuntu'], []),
         slots: fc.oneof(
           { weight: 4, arbitrary: fc.tuple(...HGX_MODULES.map((_, index) => slotArbitrary(index, modules))) },
           {
@@ -81,7 +80,6 @@ const requestArbitrary: fc.Arbitrary<PlacementRequest> = fc
   .record({
     gpu_count: fc.constantFrom(1, 1, 2, 2, 4, 8, 3),
     region: mostly('north', 'south'),
-    image: mostly<string | null>(null, 'ubuntu'),
     vm: fc.constantFrom<NonNullable<PlacementRequest['vm']> | null>(
       null,
       { vcpu_count: 8, memory_mib: 4096 },
@@ -353,7 +351,6 @@ const HEALTHY: SchedulerNode = {
   held_for: null,
   health: 'ok',
   runtime_validated: true,
-  image_names: null,
   slots: [],
   partitions: HGX_TABLE,
 };

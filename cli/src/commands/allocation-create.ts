@@ -53,7 +53,7 @@ const flags = {
   sku: required(text('SKU to launch; see gpuaas sku list', 'name')),
   region: required(text('Region; see gpuaas region list', 'name')),
   gpus: required(integer('Number of GPUs')),
-  image: text('Operating system image; see gpuaas image list', 'name'),
+  image: text('Operating system image of a slice; see gpuaas image list', 'name'),
   'vm-profile': text('CPU and memory of a slice; see gpuaas sku get', 'name'),
   'ssh-key': list('SSH key to install, by name or ID; repeatable', 'key'),
   tag: list('Tag, like team=vision; repeatable', 'key=value'),
@@ -69,10 +69,11 @@ const flags = {
 
 type Launch = Readonly<{ name: string; flags: FlagsOf<typeof flags> }>;
 
-type Fits = Readonly<{ sku_name?: string; region_name?: string; gpu_count?: number }>;
+type Fits = Readonly<{ capacity_shape?: string; sku_name?: string; region_name?: string; gpu_count?: number }>;
 
 /**
  * The same launch with what fits now. A VM profile belongs to its count and SKU, so another count uses its own profile.
+ * Bare metal has no image.
  */
 const commandFor = (cli: Cli, { name, flags: asked }: Launch, fits: Fits): string => {
   const sku = fits.sku_name ?? asked.sku;
@@ -84,7 +85,7 @@ const commandFor = (cli: Cli, { name, flags: asked }: Launch, fits: Fits): strin
     ...option('sku', sku),
     ...option('region', fits.region_name ?? asked.region),
     ...option('gpus', String(count)),
-    ...option('image', asked.image),
+    ...option('image', fits.capacity_shape === 'baremetal' ? undefined : asked.image),
     ...option('vm-profile', isSameShape ? asked.vmProfile : undefined),
     ...(asked.sshKey ?? []).flatMap((key) => ['--ssh-key', key]),
     ...(asked.tag ?? []).flatMap((tag) => ['--tag', tag]),

@@ -24,7 +24,6 @@ test('a launch finds the next best host for its SKU and shape, never one that it
     region_name: REGION,
     gpu_count: shape === 'baremetal' ? 8 : 2,
     organization_id: 'org_any',
-    image_name: null,
     vcpu_count: shape === 'baremetal' ? null : 4,
     memory_mib: shape === 'baremetal' ? null : 4096,
     hugepages: shape === 'baremetal' || isOlder ? null : 'auto',

@@ -17,7 +17,6 @@ export type SoldLaunch = Readonly<
     | 'region_name'
     | 'gpu_count'
     | 'organization_id'
-    | 'image_name'
     | 'vcpu_count'
     | 'memory_mib'
     | 'hugepages'
@@ -33,7 +32,6 @@ const requestOf = (launch: SoldLaunch): PlacementRequest => ({
   allowed_gpu_counts: [launch.gpu_count],
   gpus_per_node: launch.gpu_count,
   tenant_id: launch.organization_id,
-  image: launch.image_name,
   // As it was sold; bare metal has neither.
   vm:
     launch.vcpu_count === null || launch.memory_mib === null
