@@ -649,6 +649,7 @@ END) stored,
   gpus_found jsonb default '[]'::jsonb not null,
   gpu_model_conflict text,
   host_pages jsonb,
+  disks_found jsonb default '[]'::jsonb not null,
   host_boot_kinds text[],
   constraint nodes_pkey PRIMARY KEY (id),
   constraint nodes_id_claim_mode_key UNIQUE (id, claim_mode),
@@ -772,6 +773,7 @@ create table sku_catalog (
   is_live boolean generated always as ((retired_at IS NULL)) stored not null,
   gpu_ids text[] default '{}'::text[] not null,
   constraint sku_catalog_pkey PRIMARY KEY (name),
+  constraint sku_catalog_shape UNIQUE (name, capacity_shape),
   constraint sku_life UNIQUE (name, is_live),
   constraint sku_catalog_allowed_gpu_counts_check CHECK (cardinality(allowed_gpu_counts) > 0),
   constraint sku_catalog_capacity_shape_check CHECK (capacity_shape = ANY (ARRAY['baremetal'::text, 'gpu_slice'::text])),
@@ -1528,7 +1530,7 @@ create table disk_ownerships (
   constraint disk_ownerships_id_check CHECK (id ~~ 'dsk\_%'::text),
   constraint disk_ownerships_serial_check CHECK (serial <> ''::text),
   constraint disk_ownerships_size_bytes_check CHECK (size_bytes > 0),
-  constraint disk_ownerships_state_check CHECK (state = ANY (ARRAY['approved'::text, 'wiping'::text, 'blocked'::text, 'owned'::text, 'revoked'::text])),
+  constraint disk_ownerships_state_check CHECK (state = ANY (ARRAY['approved'::text, 'wiping'::text, 'blocked'::text, 'owned'::text, 'excluded'::text, 'revoked'::text])),
   constraint disk_ownerships_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
   constraint disk_ownerships_wipe_proof_id_fkey FOREIGN KEY (wipe_proof_id) REFERENCES wipe_proofs(id)
 );
@@ -1914,8 +1916,11 @@ grant insert, select, update on os_image_availability to gpuaas_app;
 create table os_image_skus (
   image_name text not null,
   sku_name text not null,
+  capacity_shape text default 'gpu_slice'::text not null,
   constraint os_image_skus_pkey PRIMARY KEY (image_name, sku_name),
+  constraint image_is_for_slices CHECK (capacity_shape = 'gpu_slice'::text),
   constraint os_image_skus_image_name_fkey FOREIGN KEY (image_name) REFERENCES os_images(name),
+  constraint os_image_skus_of_shape FOREIGN KEY (sku_name, capacity_shape) REFERENCES sku_catalog(name, capacity_shape),
   constraint os_image_skus_sku_name_fkey FOREIGN KEY (sku_name) REFERENCES sku_catalog(name)
 );
 grant delete, insert, select on os_image_skus to gpuaas_app;

@@ -34,7 +34,6 @@ const newNode = (index: number): SchedulerNode => ({
   held_for: null,
   health: 'ok',
   runtime_validated: true,
-  image_names: null,
   partitions: TABLE,
   slots: MODULES.map((module_id, slot_index) => ({
     id: `${slot_index}`,
@@ -62,7 +61,6 @@ const request = (gpu_count: number): PlacementRequest => ({
   allowed_gpu_counts: [1, 2, 4, 8],
   gpus_per_node: GPUS_PER_NODE,
   tenant_id: 'bench',
-  image: null,
   quota_gpus_remaining: null,
 });
 

@@ -40,8 +40,19 @@ const ofAnotherModel = {
     'Node demo-h200-01 was added as H200 SXM, but discovery found 8 H100 SXM (10de:2330). Replace the GPUs, or retire the node and add it again with --gpu-model "H100 SXM".',
 };
 
+const withLooseDisks = {
+  ...listed,
+  free_gpus: 0,
+  largest_set: 0,
+  unapproved_disks: [
+    { name: 'nvme3n1', serial: 'S6XNNE0W500002' },
+    { name: 'nvme9n1', serial: null },
+  ],
+};
+
 export const topologyCases: readonly Case[] = [
   line('admin-node-get-other-gpus', `admin node get ${name} ${T}`, { answers: { adminNodeGet: ofAnotherModel } }),
+  line('admin-node-get-unapproved-disks', `admin node get ${name} ${T}`, { answers: { adminNodeGet: withLooseDisks } }),
   line('admin-node-needs-list', `admin node list ${T}`, {
     answers: {
       adminNodeList: {
@@ -146,6 +157,7 @@ export const topologyCases: readonly Case[] = [
   line('admin-disk-list', `admin disk list ${node} ${T}`),
   line('admin-disk-approve', `admin disk approve ${node} S6XNNE0W500002 --reason empty --yes ${T}`),
   line('admin-disk-approve-needs-yes', `admin disk approve ${name} S6XNNE0W500002 --reason empty ${T}`),
+  line('admin-disk-exclude', `admin disk exclude ${node} S6XNNE0W500002 --reason mirror --yes ${T}`),
   line('admin-disk-revoke', `admin disk revoke ${node} ${disk} --reason mistake ${T}`),
   line('admin-health-show', `admin health show ${node} ${T}`),
   line('admin-health-probe', `admin health probe ${node} ${T}`),

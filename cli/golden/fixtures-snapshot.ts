@@ -16,7 +16,6 @@ const schedulerNode = (last: string, used: readonly number[]): SchedulerNode => 
   oldest_claim_at_s: used.length === 0 ? null : 1_794_736_000,
   health: 'ok',
   runtime_validated: true,
-  image_names: null,
   slots: Array.from({ length: 8 }, (_, index) => ({
     id: id('slt', `${last.slice(0, 1)}${index}`),
     slot_index: index,

@@ -291,6 +291,7 @@ export const topologyAnswers = {
     state_reason: 'it is mounted at /share',
   }),
   adminNodeDiskApprove: disk,
+  adminNodeDiskExclude: { ...disk, state: 'excluded' },
   adminNodeDiskRevoke: { ...disk, state: 'revoked', version: 2 },
   adminNodeHealthGet: health,
   adminNodeHealthProbe: { ...task, kind: 'diag.health_probe' },

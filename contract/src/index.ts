@@ -29,7 +29,7 @@ export {
 } from './limits.ts';
 export { HGX_PARTITIONS } from './partitions.ts';
 export { GRANT_STATES } from './public/access-grant.ts';
-export { OPEN_DISK_APPROVAL_STATES } from './public/admin-disk.ts';
+export { DISK_APPROVAL_STATES, OPEN_DISK_APPROVAL_STATES } from './public/admin-disk.ts';
 export { SITE_CHECK_STATES, type SiteCheckState } from './public/admin-doctor.ts';
 export { ImageSpec } from './public/admin-image.ts';
 export { CAPACITY_MODES, CONVERSION_TARGETS, NODE_STATES, OCCUPANCIES, OVER_NODE_STATES } from './public/admin-node.ts';

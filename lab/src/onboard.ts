@@ -115,7 +115,8 @@ const approveDisks = async (given: Onboarding, node_id: string): Promise<void> =
   if (node.state === 'active') await client.adminNodeDrain({ params, body: { is_draining: true, reason: REASON } });
   for (const serial of serials.filter((one) => !known.has(one)))
     await client.adminNodeDiskApprove({ params, body: { serial, reason: REASON } });
-  await until(signal, async () => ((await owned()).every(({ state }) => state === 'owned') ? true : undefined));
+  const isDecided = ({ state }: { state: string }) => ['owned', 'excluded'].includes(state);
+  await until(signal, async () => ((await owned()).every(isDecided) ? true : undefined));
   await client.adminNodeDrain({ params, body: { is_draining: false, reason: REASON } });
 };
 

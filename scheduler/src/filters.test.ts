@@ -46,13 +46,6 @@ const CASES: readonly Case[] = [
   },
   { filter: 'sku', node: { sku_names: ['h100-slice', 'a100'] }, detail: 'node offers h100-slice, a100', reason: null },
   { filter: 'sku', node: { sku_names: [] }, detail: 'node offers no SKU', reason: null },
-  {
-    filter: 'image',
-    node: { image_names: ['other'] },
-    request: aSlice(1, { image: 'ubuntu' }),
-    detail: 'image ubuntu is not ready on the node',
-    reason: 'not_ready',
-  },
   { filter: 'capacity_mode', node: { capacity_mode: 'baremetal' }, detail: 'node is for bare metal', reason: null },
   { filter: 'capacity_mode', request: bareMetal(), detail: 'node is for slices', reason: null },
   { filter: 'occupancy', node: { occupancy: 'exclusive' }, detail: 'node is in use as bare metal', reason: 'claimed' },
@@ -179,6 +172,20 @@ const CASES: readonly Case[] = [
   },
   {
     filter: 'count_on_one_node',
+    node: { capacity_mode: 'baremetal', slots: [], partitions: null, data_disks: 1, unapproved_disks: 7 },
+    request: bareMetal(),
+    detail: '7 disks are neither approved for wiping nor excluded',
+    reason: 'unapproved',
+  },
+  {
+    filter: 'count_on_one_node',
+    node: { capacity_mode: 'flexible', unapproved_disks: 1 },
+    request: bareMetal(),
+    detail: '1 disk is neither approved for wiping nor excluded',
+    reason: 'unapproved',
+  },
+  {
+    filter: 'count_on_one_node',
     node: { capacity_mode: 'baremetal', slots: [], partitions: null, data_disks: 0 },
     request: bareMetal(),
     detail: 'no slot and no data disk is approved',
@@ -223,7 +230,6 @@ const ACCEPTED: readonly (readonly [string, Partial<SchedulerNode>, PlacementReq
     aSlice(8, { vm: { vcpu_count: 64, memory_mib: 524_288 } }),
   ],
   ['a VM on a host that no discovery measured', { host: null }, aSlice(1, { vm: { vcpu_count: 999, memory_mib: 1 } })],
-  ['a slice whose image is there', { image_names: ['ubuntu'] }, aSlice(1, { image: 'ubuntu' })],
   ['a slice of an image for firmware on a host that reported nothing', {}, aSlice(1, { boot_kind: 'uefi' })],
   [
     'a slice of an image for a kernel that the host has',
@@ -235,6 +241,7 @@ const ACCEPTED: readonly (readonly [string, Partial<SchedulerNode>, PlacementReq
     { capacity_mode: 'baremetal', boot_kinds: [] },
     bareMetal({ boot_kind: 'uefi' }),
   ],
+  ['a slice beside a disk that no slot has', { capacity_mode: 'flexible', unapproved_disks: 1 }, aSlice(1)],
   ['a slice that uses up the quota', {}, aSlice(4, { quota_gpus_remaining: 4 })],
   [
     'bare metal on a node without slots',

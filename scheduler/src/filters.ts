@@ -56,7 +56,13 @@ export const OCCUPANCY_REASONS = {
 } as const;
 
 /** A whole node is allocated with all its GPUs and disks, so one unwiped or unhealthy slot refuses it. */
-const rejectWholeNode = ({ slots, data_disks }: SchedulerNode, request: PlacementRequest): Refusal | null => {
+const rejectWholeNode = (node: SchedulerNode, request: PlacementRequest): Refusal | null => {
+  const { slots, data_disks, unapproved_disks = 0 } = node;
+  // The next tenant could read what this one left there.
+  if (unapproved_disks > 0) {
+    const disks = unapproved_disks === 1 ? '1 disk is' : `${unapproved_disks} disks are`;
+    return { detail: `${disks} neither approved for wiping nor excluded`, reason: 'unapproved' };
+  }
   // Without a slot or a disk to wipe, a release could prove nothing.
   if (slots.length === 0)
     return data_disks === 0 ? { detail: 'no slot and no data disk is approved', reason: 'unapproved' } : null;
@@ -100,13 +106,6 @@ export const FILTERS: readonly Filter[] = [
     name: 'sku',
     reject: ({ node }, request) =>
       node.sku_names.includes(request.sku) ? null : elsewhere(`node offers ${node.sku_names.join(', ') || 'no SKU'}`),
-  },
-  {
-    name: 'image',
-    reject: ({ node: { image_names } }, { image }) =>
-      image === null || image_names === null || image_names.includes(image)
-        ? null
-        : { detail: `image ${image} is not ready on the node`, reason: 'not_ready' },
   },
   {
     name: 'capacity_mode',

@@ -82,14 +82,14 @@ export type SchedulerNode = Readonly<{
   launch_failures?: number;
   /** Data disks that a release wipes and proves; absent in snapshots of older versions. */
   data_disks?: number;
+  /** Disks that discovery found and no release of the whole node would wipe; absent in snapshots of older versions. */
+  unapproved_disks?: number;
   /** null before a discovery, and absent in snapshots of older versions: not checked. */
   host?: HostSize | null;
   /** Discovery found GPUs that are not of the node's model; absent in snapshots of older versions. */
   has_other_gpus?: boolean;
   /** A prerequisite check newer than the node's boot has passed. */
   runtime_validated: boolean;
-  /** The images it can run; null means any. */
-  image_names: readonly string[] | null;
   /** How its VMs can start; null before the agent reported it, and absent in snapshots of older versions: `uefi`. */
   boot_kinds?: readonly BootKind[] | null;
   slots: readonly SchedulerSlot[];
@@ -105,7 +105,6 @@ export type PlacementRequest = Readonly<{
   allowed_gpu_counts: readonly number[];
   gpus_per_node: number;
   tenant_id: string;
-  image: string | null;
   /** The VM of a slice; null or absent: its size is not checked. */
   vm?: VmSize | null;
   /** Of the image of a slice; null or absent: not checked. */
@@ -167,7 +166,6 @@ export type FilterName =
   | 'host_role'
   | 'pool'
   | 'sku'
-  | 'image'
   | 'capacity_mode'
   | 'occupancy'
   | 'held'

@@ -62,7 +62,6 @@ const nodeArbitrary = (id: string): fc.Arbitrary<SchedulerNode> =>
           { gpu_count: 8, vcpu_count: 16, memory_mib: 65_536, hugepages_mib: 8192, numa_nodes: 1 },
         ),
         boot_kinds: fc.constantFrom<readonly BootKind[] | null>(null, ['uefi'], ['kernel'], ['uefi', 'kernel'], []),
-        image_names: mostly<readonly string[] | null>(null, ['ubuntu'], []),
         slots: fc.oneof(
           { weight: 4, arbitrary: fc.tuple(...HGX_MODULES.map((_, index) => slotArbitrary(index, modules))) },
           {
@@ -82,7 +81,6 @@ const requestArbitrary: fc.Arbitrary<PlacementRequest> = fc
   .record({
     gpu_count: fc.constantFrom(1, 1, 2, 2, 4, 8, 3),
     region: mostly('north', 'south'),
-    image: mostly<string | null>(null, 'ubuntu'),
     boot_kind: mostly<BootKind | null>(null, 'uefi', 'kernel'),
     vm: fc.constantFrom<NonNullable<PlacementRequest['vm']> | null>(
       null,
@@ -355,7 +353,6 @@ const HEALTHY: SchedulerNode = {
   held_for: null,
   health: 'ok',
   runtime_validated: true,
-  image_names: null,
   slots: [],
   partitions: HGX_TABLE,
 };

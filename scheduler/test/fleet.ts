@@ -57,7 +57,6 @@ export const aNode = (changes: Partial<SchedulerNode> = {}): SchedulerNode => ({
   held_for: null,
   health: 'ok',
   runtime_validated: true,
-  image_names: null,
   slots: slots(),
   partitions: HGX_TABLE,
   ...changes,
@@ -71,7 +70,6 @@ export const aSlice = (gpu_count: number, changes: Partial<PlacementRequest> = {
   allowed_gpu_counts: [1, 2, 4, 8],
   gpus_per_node: 8,
   tenant_id: 'org_a',
-  image: null,
   quota_gpus_remaining: null,
   ...changes,
 });

@@ -95,7 +95,7 @@ export type AdminOsImage = {
   source: string;
   /** Authority for the digest of this image. */
   digest_authority: string;
-  /** SKUs that can use the image. */
+  /** SKUs of slices that can use the image. */
   sku_names: string[];
   /** Only a stable image is chosen for a launch that names none. */
   channel: 'stable' | 'candidate';
@@ -154,7 +154,7 @@ export type AdminSku = {
   capacity_shape: 'baremetal' | 'gpu_slice';
   gpus_per_node: number;
   allowed_gpu_counts: number[];
-  /** Parts that each slot needs to serve it. It follows from the shape; a whole node needs none. */
+  /** Parts that each slot needs to serve it. They follow from the shape and cannot be set: a VM needs all of them, a whole node none. */
   required_parts: ('gpu' | 'nvme' | 'mac' | 'private_ip' | 'fabric_vf')[];
   gpu_hourly_price: Money | null;
   vm_profiles: {
@@ -219,6 +219,7 @@ export type Allocation = {
   capacity_shape: 'baremetal' | 'gpu_slice';
   sku_name: string;
   region_name: string;
+  /** Null for bare metal, which keeps the operating system of its node. */
   image_name: string | null;
   /** The version of the image, pinned at launch. */
   image_digest: string | null;
@@ -524,7 +525,7 @@ export type DiskOwnership = {
   node_id: string;
   serial: string;
   device: string;
-  state: 'approved' | 'wiping' | 'blocked' | 'owned' | 'revoked';
+  state: 'approved' | 'wiping' | 'blocked' | 'owned' | 'excluded' | 'revoked';
   /** The blocker. */
   state_reason: string | null;
   /** When this state began. */
@@ -562,6 +563,13 @@ export type ExpectedCapacity = {
   at: string;
   /** `release`: allocations reach their maximum duration, then cleanup. `cleanup`: it runs now. */
   kind: 'release' | 'cleanup';
+};
+
+export type FoundDisk = {
+  /** Kernel name at the discovery. */
+  name: string;
+  /** Null where the disk reports none: it can be neither approved nor excluded. */
+  serial: string | null;
 };
 
 export type GroupMapping = {
@@ -652,7 +660,7 @@ export type ImageSpec = {
   source: string;
   /** Authority for the digest of this image. */
   digest_authority: string;
-  /** SKUs that can use the image. */
+  /** SKUs of slices that can use the image. Bare metal keeps the operating system of its node. */
   sku_names: string[];
   /** A launch that names no image gets a stable one (default of a new image: stable). */
   channel?: 'stable' | 'candidate' | undefined;
@@ -785,6 +793,8 @@ export type Node = {
   }[];
   /** Why the GPUs found are not of gpu_model. Meanwhile nothing is placed or approved on the node. */
   gpu_model_conflict: string | null;
+  /** Disks of the newest discovery that a release of the whole node would not wipe: no boot disk, in no slot, and neither wiped under an approval nor excluded. While there is one, the node is not allocated as bare metal. Empty for a node of slices. */
+  unapproved_disks: FoundDisk[];
   reboot_required: boolean;
   /** Why the host must reboot, in addition to the newest discovery. Cleared when the host has booted. */
   reboot_reason: string | null;
@@ -991,7 +1001,7 @@ export type OsImage = {
   source: string;
   /** Authority for the digest of this image. */
   digest_authority: string;
-  /** SKUs that can use the image. */
+  /** SKUs of slices that can use the image. */
   sku_names: string[];
   /** Only a stable image is chosen for a launch that names none. */
   channel: 'stable' | 'candidate';
@@ -1409,7 +1419,7 @@ export type SiteFile = {
     source: string;
     /** Authority for the digest of this image. */
     digest_authority: string;
-    /** SKUs that can use the image. */
+    /** SKUs of slices that can use the image. */
     sku_names: string[];
     /** A launch that names no image gets a stable one (default of a new image: stable). */
     channel?: 'stable' | 'candidate' | undefined;
@@ -1473,7 +1483,7 @@ export type Sku = {
   capacity_shape: 'baremetal' | 'gpu_slice';
   gpus_per_node: number;
   allowed_gpu_counts: number[];
-  /** Parts that each slot needs to serve it. It follows from the shape; a whole node needs none. */
+  /** Parts that each slot needs to serve it. They follow from the shape and cannot be set: a VM needs all of them, a whole node none. */
   required_parts: ('gpu' | 'nvme' | 'mac' | 'private_ip' | 'fabric_vf')[];
   gpu_hourly_price: Money | null;
   vm_profiles: {
@@ -1598,6 +1608,8 @@ export type SlotMapRow = {
   has_hardware_change: boolean;
   /** Why the GPUs found are not of gpu_model. */
   gpu_model_conflict: string | null;
+  /** Disks that keep the node from being allocated as bare metal. */
+  unapproved_disks: FoundDisk[];
   reboot_required: boolean;
   finding_count: number;
   /** GPUs that can be launched now, as slices or as the whole node. */
@@ -2390,6 +2402,7 @@ export const operations = {
   adminNodeSlotMarkWiped: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/mark-wiped', idempotency: 'required', body: true },
   adminNodeDiskList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/disks', page: true },
   adminNodeDiskApprove: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/disks', idempotency: 'required', body: true },
+  adminNodeDiskExclude: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/disks/exclude', idempotency: 'required', body: true },
   adminNodeDiskRevoke: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/disks/{disk_ownership_id}/revoke', idempotency: 'required', body: true },
   adminNodeHealthGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/health' },
   adminNodeHealthProbe: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/health/probe', idempotency: 'required', body: true },
@@ -3176,7 +3189,7 @@ export type Operations = {
         /** Region code. */
         region_name: string;
         gpu_count: number;
-        /** Image slug; its newest version is pinned (default: the first image of the SKU). */
+        /** Image slug of a slice; its newest version is pinned (default: the first default image of the SKU). Refused for bare metal. */
         image_name?: string | undefined;
       };
     };
@@ -3238,7 +3251,7 @@ export type Operations = {
         /** Region code. */
         region_name: string;
         gpu_count: number;
-        /** Image slug; its newest version is pinned (default: the first image of the SKU). */
+        /** Image slug of a slice; its newest version is pinned (default: the first default image of the SKU). Refused for bare metal. */
         image_name?: string | undefined;
         vm_profile?: string | undefined;
         ssh_key_ids?: string[] | undefined;
@@ -4535,14 +4548,14 @@ export type Operations = {
     };
     response: AdminOsImage;
   };
-  /** Register an image, or a new version of one. Launches that name the image use the newest version that is not retired, the others the newest that a host of the region has fetched; a host of each region is asked to fetch it. Allocations keep the digest they were launched with. A digest is registered once: a retired one cannot return. A new version is unverified unless the request states another trust. A retired image of this name returns with the values of the request. */
+  /** Register an image, or a new version of one. Launches that name the image use the newest version that is not retired, the others the newest that a host of the region has fetched; a host of each region is asked to fetch it. Allocations keep the digest they were launched with. A digest is registered once: a retired one cannot return. A new version is unverified unless the request states another trust. A retired image of this name returns with the values of the request. Refused where an enabled SKU would lose its last default image in a region, such as by a new version that is not verified. */
   adminOsImageRegister: {
     request: {
       body: ImageSpec;
     };
     response: AdminOsImage;
   };
-  /** Change the name, channel, trust or SKUs of an image. Its versions do not change. */
+  /** Change the name, channel, trust or SKUs of an image. Its versions do not change. Refused where an enabled SKU would lose its last default image in a region: to withdraw that image at once, disable the SKU first. */
   adminOsImageUpdate: {
     request: {
       params: {
@@ -4556,7 +4569,7 @@ export type Operations = {
         channel?: 'stable' | 'candidate' | undefined;
         /** A launch that names no image gets a verified one (default: unverified). */
         trust?: 'unverified' | 'verified' | undefined;
-        /** SKUs that can use the image. */
+        /** SKUs of slices that can use the image. Bare metal keeps the operating system of its node. */
         sku_names?: string[] | undefined;
       } | undefined;
     };
@@ -5370,7 +5383,7 @@ export type Operations = {
       slot: Slot;
     };
   };
-  /** List disks of a node that may be wiped, and their blockers */
+  /** List disks of a node that may be wiped or are excluded, and their blockers */
   adminNodeDiskList: {
     request: {
       params: node;
@@ -5399,7 +5412,19 @@ export type Operations = {
     };
     response: DiskOwnership;
   };
-  /** Revoke the approval of a disk before the wipe starts */
+  /** Exclude a disk from wiping, by serial, so that the whole node can be allocated. A node is not allocated as bare metal while its newest discovery shows a disk that is no boot disk, belongs to no slot and is neither wiped under an approval nor excluded. What a tenant writes to an excluded disk stays readable for the next one. */
+  adminNodeDiskExclude: {
+    request: {
+      params: node;
+      body: {
+        serial: string;
+        /** Reason, recorded in the audit row. */
+        reason: string;
+      };
+    };
+    response: DiskOwnership;
+  };
+  /** Revoke the approval of a disk before the wipe starts, or end its exclusion */
   adminNodeDiskRevoke: {
     request: {
       params: {

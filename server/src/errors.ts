@@ -39,7 +39,7 @@ export class AppError extends Error {
 export const notFound = (noun: string): AppError => new AppError('not_found', `No such ${noun}.`);
 export const conflict = (sentence: string): AppError => new AppError('conflict', sentence);
 /** `problem` continues the sentence that begins with the field's name. */
-export const invalidField = (name: string, problem: string): AppError =>
+export const invalidField = (name: string, problem: string, code = 'not_allowed'): AppError =>
   new AppError('invalid_request', `Invalid request: ${name} ${problem}.`, {
-    errors: [{ pointer: `/body/${name}`, code: 'not_allowed', message: problem }],
+    errors: [{ pointer: `/body/${name}`, code, message: problem }],
   });

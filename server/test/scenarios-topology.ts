@@ -70,6 +70,7 @@ type Mine =
   | 'adminNodeSlotMarkWiped'
   | 'adminNodeDiskList'
   | 'adminNodeDiskApprove'
+  | 'adminNodeDiskExclude'
   | 'adminNodeDiskRevoke';
 
 export const topologyScenarios: Pick<Scenarios, Mine> = {
@@ -97,12 +98,24 @@ export const topologyScenarios: Pick<Scenarios, Mine> = {
     const { node_id, serial } = await newOwnership(tenants);
     return { as: tenants.superadmin, params: { node_id }, body: { serial, ...because } };
   },
+  adminNodeDiskExclude: async (tenants) => {
+    const { node_id, serial } = await newOwnership(tenants);
+    return { as: tenants.superadmin, params: { node_id }, body: { serial, ...because } };
+  },
   adminNodeDiskRevoke: async (tenants) => {
     const { node_id, serial } = await newOwnership(tenants);
     const id = strangeId('disk_ownership');
     // Without its run, which would start the wipe before it can be revoked.
     const row = {
-      ...{ id, node_id, region_name: REGION, serial, device: `/dev/disk/by-id/${id}`, size_bytes: DISK_BYTES },
+      ...{
+        id,
+        node_id,
+        region_name: REGION,
+        serial,
+        device: `/dev/disk/by-id/${id}`,
+        size_bytes: DISK_BYTES,
+        state: 'approved' as const,
+      },
       ...{ approved_by: tenants.superadmin.me.id, correlation_id: 'test', ...because },
     };
     await tenants.test.db.database.write(PLATFORM, (tx) => insertOwnership(tx, row));

@@ -20,11 +20,11 @@ const columns: readonly Column<Disk>[] = [
 
 export const adminDisk: Group = {
   name: 'disk',
-  summary: 'Manage disks that may be wiped',
+  summary: 'Manage disks that may be wiped or are excluded',
   commands: [
     command({
       name: 'list',
-      summary: 'List disks approved for wiping, and their blockers',
+      summary: 'List disks approved for wiping or excluded, and their blockers',
       args: node,
       flags: pageFlags,
       run: async (cli, { args, flags }) => {
@@ -54,8 +54,24 @@ export const adminDisk: Group = {
       },
     }),
     command({
+      name: 'exclude',
+      summary: 'Exclude a disk from wiping, so that the node can be bare metal',
+      args: { ...node, serial: 'Serial number of the disk' },
+      flags: { reason, ...yesFlags, ...keyFlags },
+      run: async (cli, { args, flags }) => {
+        const params = { node_id: await nodeId(cli, args.node) };
+        const question = `Never wipe disk ${args.serial} of ${args.node}, although bare-metal tenants can write to it?`;
+        await cli.confirm(question, flags.yes);
+        const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+        const body = { serial: args.serial, reason: flags.reason };
+        const response = await (await cli.client()).call('adminNodeDiskExclude', { params, body }, options);
+        const { id, serial, state } = response.data;
+        cli.out.done(`Disk ${serial} (${id}) is ${state}.`, response);
+      },
+    }),
+    command({
       name: 'revoke',
-      summary: 'Revoke the approval before the disk is wiped',
+      summary: 'Revoke an approval before the disk is wiped, or end an exclusion',
       args: { ...node, approval: 'ID from disk list' },
       flags: { reason, ...keyFlags },
       run: async (cli, { args, flags }) => {
@@ -63,7 +79,7 @@ export const adminDisk: Group = {
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const request = { params, body: { reason: flags.reason } };
         const response = await (await cli.client()).call('adminNodeDiskRevoke', request, options);
-        cli.out.done(`The approval of disk ${response.data.serial} is ${response.data.state}.`, response);
+        cli.out.done(`The decision about disk ${response.data.serial} is ${response.data.state}.`, response);
       },
     }),
   ],

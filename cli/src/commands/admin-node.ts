@@ -45,12 +45,21 @@ const gpusWord = ({ gpu_count, gpu_model, vendor_device }: Node['gpus_found'][nu
 
 /** The action that an operator has to take. */
 const needs = (
-  { id, has_hardware_change, gpu_model_conflict, reboot_required, finding_count, launch_failures }: Node,
+  {
+    id,
+    has_hardware_change,
+    gpu_model_conflict,
+    unapproved_disks,
+    reboot_required,
+    finding_count,
+    launch_failures,
+  }: Node,
   unapproved: ReadonlySet<string>,
 ): string =>
   [
     ...(unapproved.has(id) ? ['approval'] : []),
     ...(gpu_model_conflict === null ? [] : ['GPU model']),
+    ...(unapproved_disks.length === 0 ? [] : ['disk approval']),
     ...(has_hardware_change ? ['review'] : []),
     ...(reboot_required ? ['reboot'] : []),
     ...(finding_count > 0 ? ['reconcile'] : []),
@@ -148,11 +157,12 @@ export const adminNode: Group = {
       run: async (cli, { args }) => {
         const params = { node_id: await nodeId(cli, args.node) };
         const found = await (await cli.client()).adminNodeGet({ params }, { signal: cli.signal });
-        const { host, gpus_found, ...fields } = found;
+        const { host, gpus_found, unapproved_disks, ...fields } = found;
         const { state, bound_at, ...identity } = host;
         cli.out.item(found, {
           ...fields,
           gpus_found: gpus_found.map(gpusWord).join(', ') || null,
+          unapproved_disks: unapproved_disks.map(({ name, serial }) => serial ?? name).join(', ') || null,
           ...{ host: state, ...identity, host_bound_at: bound_at },
         });
       },

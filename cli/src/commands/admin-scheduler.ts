@@ -51,7 +51,6 @@ type ExplainRequest = Readonly<{
   gpus: number;
   shape: 'baremetal' | 'gpu_slice' | undefined;
   tenant: string | undefined;
-  image: string | undefined;
   quotaLeft: number | undefined;
 }>;
 
@@ -72,7 +71,6 @@ const requestFrom = (snapshot: Snapshot, asked: ExplainRequest): PlacementReques
     allowed_gpu_counts: sku?.allowed_gpu_counts ?? [asked.gpus],
     gpus_per_node: sku?.gpus_per_node ?? asked.gpus,
     tenant_id: asked.tenant ?? '',
-    image: asked.image ?? null,
     quota_gpus_remaining: asked.quotaLeft ?? null,
   };
 };
@@ -122,7 +120,6 @@ const explain = command({
     gpus: required(integer('Number of GPUs')),
     shape: choice('Capacity shape (default: that of the SKU)', CAPACITY_SHAPES),
     tenant: text('Organization, for pools reserved to one', 'id'),
-    image: text('Image', 'name'),
     'quota-left': integer('GPUs left in the quota (default: no quota)'),
   },
   examples: ['gpuaas admin scheduler explain s.json --sku h200-sxm-slice --region us-buffalo-1 --gpus 4'],

@@ -53,7 +53,7 @@ const flags = {
   sku: required(text('SKU to launch; see gpuaas sku list', 'name')),
   region: required(text('Region; see gpuaas region list', 'name')),
   gpus: required(integer('Number of GPUs')),
-  image: text('Operating system image; see gpuaas image list', 'name'),
+  image: text('Operating system image of a slice; see gpuaas image list', 'name'),
   'vm-profile': text('CPU and memory of a slice; see gpuaas sku get', 'name'),
   'ssh-key': list('SSH key to install, by name or ID; repeatable', 'key'),
   tag: list('Tag, like team=vision; repeatable', 'key=value'),
@@ -69,7 +69,7 @@ const flags = {
 
 type Launch = Readonly<{ name: string; flags: FlagsOf<typeof flags> }>;
 
-type Fits = Readonly<{ sku_name?: string; region_name?: string; gpu_count?: number }>;
+type Fits = Readonly<{ capacity_shape?: string; sku_name?: string; region_name?: string; gpu_count?: number }>;
 
 /**
  * The same launch with what fits now, without what belongs to the refused shape: a VM profile to its SKU and count, an

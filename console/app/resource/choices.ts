@@ -2,10 +2,11 @@
 import { useAll } from '../api/read.ts';
 import type { Choice } from './form.ts';
 
-const byName = (rows: readonly Readonly<{ name: string }>[] | undefined): readonly Choice[] =>
-  (rows ?? []).map(({ name }) => ({ value: name, label: name }));
-
-export const useSkuChoices = (): readonly Choice[] => byName(useAll('adminSkuList', {}).data);
+/** Bare metal has no image. */
+export const useSliceSkuChoices = (): readonly Choice[] =>
+  (useAll('adminSkuList', {}).data ?? [])
+    .filter(({ capacity_shape }) => capacity_shape === 'gpu_slice')
+    .map(({ name }) => ({ value: name, label: name }));
 export const usePoolChoices = (): readonly Choice[] =>
   (useAll('adminPoolList', {}).data ?? []).map(({ name, organization_name }) => ({
     value: name,

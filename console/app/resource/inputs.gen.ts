@@ -565,7 +565,7 @@ export const adminOsImageRegister = {
   "sku_names": {
     "kind": "list",
     "isRequired": true,
-    "description": "SKUs that can use the image.",
+    "description": "SKUs of slices that can use the image. Bare metal keeps the operating system of its node.",
     "itemsMin": 1,
     "itemsMax": 50,
     "item": {
@@ -619,7 +619,7 @@ export const adminOsImageUpdate = {
   },
   "sku_names": {
     "kind": "list",
-    "description": "SKUs that can use the image.",
+    "description": "SKUs of slices that can use the image. Bare metal keeps the operating system of its node.",
     "itemsMin": 1,
     "itemsMax": 50,
     "item": {
@@ -1038,6 +1038,21 @@ export const adminNodeSlotMarkWiped = {
 } as const satisfies Inputs;
 
 export const adminNodeDiskApprove = {
+  "serial": {
+    "kind": "text",
+    "isRequired": true,
+    "pattern": "^[A-Za-z0-9._-]{1,64}$"
+  },
+  "reason": {
+    "kind": "text",
+    "isRequired": true,
+    "description": "Reason, recorded in the audit row.",
+    "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ud800-\\udfff<>]+$",
+    "lengthMax": 240
+  }
+} as const satisfies Inputs;
+
+export const adminNodeDiskExclude = {
   "serial": {
     "kind": "text",
     "isRequired": true,

@@ -84,6 +84,7 @@ export type Node = Omit<
   | 'has_hardware_change'
   | 'gpus_found'
   | 'gpu_model_conflict'
+  | 'unapproved_disks'
   | 'occupancy'
   | 'finding_count'
   | 'is_connected'

@@ -1,15 +1,16 @@
-import { useOf } from '../../../server/src/domain/catalog.ts';
+import { imageSkuProblem, useOf } from '../../../server/src/domain/catalog.ts';
 import { skusLosingDefault } from '../../../server/src/domain/image-default.ts';
-import { FIELD_MESSAGES, REFUSALS } from '../../../server/src/domain/sentences.ts';
+import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, invalidField } from '../core/errors.ts';
 import { pageOf } from '../core/page.ts';
 import type { OsImage } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
-import { defaultImages, operatorImage, tenantImage } from '../views/catalog.ts';
+import { defaultImage, defaultImages, operatorImage } from '../views/catalog.ts';
 import { assertUnused } from './admin-catalog.ts';
 
 type Version = OsImage['versions'][number];
+type RegisterBody = Req<'adminOsImageRegister'>['body'];
 
 /** The image as its newest version that is not retired. */
 const settle = (image: OsImage): OsImage => {
@@ -20,12 +21,13 @@ const settle = (image: OsImage): OsImage => {
   return Object.assign(image, version);
 };
 
-const imageNamed = (world: World, name: string): OsImage | undefined =>
+export const imageNamed = (world: World, name: string): OsImage | undefined =>
   world.images.find((one) => one.name.toLowerCase() === name.toLowerCase());
 
 const assertSkus = (world: World, names: readonly string[]): void => {
-  const unknown = names.filter((name) => !world.skus.some((sku) => sku.name === name && sku.retired_at === null));
-  if (unknown.length > 0) throw invalidField('sku_names', FIELD_MESSAGES.sku_unknown(unknown), 'unknown');
+  const skus = world.skus.filter(({ retired_at }) => retired_at === null);
+  const [problem] = names.flatMap((name) => imageSkuProblem(name, skus) ?? []);
+  if (problem !== undefined) throw invalidField('sku_names', problem.problem, problem.code);
 };
 
 export const retireImage = (ctx: MockCtx, name: string): OsImage => {
@@ -35,19 +37,53 @@ export const retireImage = (ctx: MockCtx, name: string): OsImage => {
   return settle(image);
 };
 
-/** Without the image, or without one version of it. */
-const assertDefaultsStay = (world: World, image: OsImage, digest: string | undefined): void => {
-  const versions = image.versions.filter((one) => digest !== undefined && one.digest !== digest);
-  const without = settle({ ...image, versions, enabled: false });
+/** With this in place of the image. */
+const assertDefaultsStay = (world: World, image: OsImage, changed: OsImage): void => {
   const after = world.images
-    .map((one) => (one === image ? without : one))
+    .map((one) => (one === image ? changed : one))
     .filter(({ retired_at }) => retired_at === null);
   const losing = skusLosingDefault(
     world.skus.filter(({ retired_at }) => retired_at === null),
     defaultImages(world),
-    after.map((one) => tenantImage(world, one)),
+    after.map((one) => defaultImage(world, one)),
   );
   assertUnused('image', image.name, useOf('SKU', losing));
+};
+
+/** A new image, a new version of one, or a retired image that comes back. */
+export const registerImage = (world: World, body: RegisterBody, check = (_: OsImage, __: OsImage) => {}): OsImage => {
+  assertSkus(world, body.sku_names);
+  const { name, display_name, os_family, os_version, sku_names, channel, trust = 'unverified', ...build } = body;
+  const version = { ...build, boot_kind: build.boot_kind ?? ('uefi' as const) };
+  const before = imageNamed(world, name);
+  const known = before?.versions.find((one) => one.digest === body.digest);
+  if (known !== undefined && (before?.retired_at === null || known.retired_at !== null))
+    throw conflict(REFUSALS.image_registered);
+  const made: Version = { ...version, registered_at: world.ago(), retired_at: null, retired_reason: null };
+  const words = { display_name, os_family, os_version, sku_names, trust };
+  if (before === undefined) {
+    const image: OsImage = {
+      ...version,
+      ...words,
+      name,
+      channel: channel ?? 'stable',
+      enabled: true,
+      versions: [made],
+      retired_at: null,
+      version: 1,
+    };
+    world.images.push(image);
+    return image;
+  }
+  const versions = known === undefined ? [made, ...before.versions] : before.versions;
+  const change = { ...words, versions, channel: channel ?? before.channel, retired_at: null };
+  check(before, settle({ ...before, ...change }));
+  return settle(Object.assign(before, change, { version: before.version + 1 }));
+};
+
+export const changeImage = (world: World, image: OsImage, body: Req<'adminOsImageUpdate'>['body']): OsImage => {
+  if (body.sku_names !== undefined) assertSkus(world, body.sku_names);
+  return Object.assign(image, body, { version: image.version + 1 });
 };
 
 export const adminImage = {
@@ -63,46 +99,23 @@ export const adminImage = {
     operatorImage(ctx.world, must(imageNamed(ctx.world, params.image_name), 'image')),
   adminOsImageRegister: async (ctx: MockCtx, { body }: Req<'adminOsImageRegister'>) => {
     const { world } = ctx;
-    assertSkus(world, body.sku_names);
-    const { name, display_name, os_family, os_version, sku_names, channel, trust = 'unverified', ...build } = body;
-    const version = { ...build, boot_kind: build.boot_kind ?? ('uefi' as const) };
-    const before = imageNamed(world, name);
-    const known = before?.versions.find((one) => one.digest === body.digest);
-    if (known !== undefined && (before?.retired_at === null || known.retired_at !== null))
-      throw conflict(REFUSALS.image_registered);
-    const made: Version = { ...version, registered_at: world.ago(), retired_at: null, retired_reason: null };
-    const words = { display_name, os_family, os_version, sku_names, trust };
-    if (before === undefined) {
-      const image: OsImage = {
-        ...version,
-        ...words,
-        name,
-        channel: channel ?? 'stable',
-        enabled: true,
-        versions: [made],
-        retired_at: null,
-        version: 1,
-      };
-      world.images.push(image);
-      return operatorImage(world, image);
-    }
-    Object.assign(before, words, { channel: channel ?? before.channel, retired_at: null, version: before.version + 1 });
-    if (known === undefined) before.versions.unshift(made);
-    return operatorImage(world, settle(before));
+    return operatorImage(
+      world,
+      registerImage(world, body, (image, changed) => assertDefaultsStay(world, image, changed)),
+    );
   },
   adminOsImageUpdate: async (ctx: MockCtx, { params, body, if_match }: Req<'adminOsImageUpdate'>) => {
     const image = must(imageNamed(ctx.world, params.image_name), 'image');
     if (image.retired_at !== null) throw conflict(REFUSALS.catalog_retired('image', image.name));
     assertVersion(image, if_match);
-    if (body.sku_names !== undefined) assertSkus(ctx.world, body.sku_names);
-    Object.assign(image, body);
-    image.version += 1;
-    return operatorImage(ctx.world, image);
+    assertDefaultsStay(ctx.world, image, { ...image, ...body });
+    return operatorImage(ctx.world, changeImage(ctx.world, image, body));
   },
   adminOsImageRetire: async (ctx: MockCtx, { params, body }: Req<'adminOsImageRetire'>) => {
     const { world } = ctx;
     const image = must(imageNamed(world, params.image_name), 'image');
-    assertDefaultsStay(world, image, body.digest);
+    const versions = image.versions.filter(({ digest }) => body.digest !== undefined && digest !== body.digest);
+    assertDefaultsStay(world, image, settle({ ...image, versions, enabled: false }));
     if (body.digest === undefined) return operatorImage(world, retireImage(ctx, image.name));
     const version = must(
       image.versions.find((one) => one.digest === body.digest),

@@ -140,7 +140,7 @@ export const allocation = {
     assertNameFree(ctx, body.name);
     const spot = must(decision.kind === 'placed' ? decision : null, 'node');
     const slots = spot.slot_ids.flatMap((slot) => world.slots.get(slot) ?? []);
-    const image = isSlice || body.image_name !== undefined ? found.image : null;
+    const image = isSlice ? found.image : null;
     const profile = isSlice ? found.profile : null;
     const id = world.mint('allocation');
     const row: Allocation = {

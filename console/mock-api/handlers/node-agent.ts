@@ -22,7 +22,7 @@ import type { World } from '../core/world.ts';
 import { addNode, hostOf } from '../seed/fleet.ts';
 import { refuseNode } from '../simulation/actions.ts';
 import { slotsOf } from '../simulation/placement.ts';
-import { runTask, runTask, taskView } from '../simulation/task.ts';
+import { runTask, taskView } from '../simulation/task.ts';
 import { nodeView } from '../views/node.ts';
 import { emitNode, getNode, moveNode } from './node.ts';
 

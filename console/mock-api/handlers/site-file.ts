@@ -6,22 +6,21 @@ import {
   fileOf,
   type PlannedChange,
   planSite,
-  removedImages,
   type Site,
   type SiteRow,
   type SiteSection,
-  usesInFile,
   type WholeSite,
 } from '../../../server/src/domain/site.ts';
 import { changeView, movesPool } from '../../../server/src/domain/site-change.ts';
-import type { MockCtx, Req } from '../core/context.ts';
+import { imagesAfter, usesInFile } from '../../../server/src/domain/site-uses.ts';
+import { type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, Refusal } from '../core/errors.ts';
 import { digestOf } from '../core/random.ts';
 import type { World } from '../core/world.ts';
 import { defaultImages, priceView } from '../views/catalog.ts';
 import { admin } from './admin.ts';
 import { adminCatalog, allocationsIn, changeVmProfile, current, nodesIn, retireVmProfile } from './admin-catalog.ts';
-import { adminImage, retireImage } from './admin-image.ts';
+import { changeImage, imageNamed, registerImage, retireImage } from './admin-image.ts';
 import { adminPool } from './admin-pool.ts';
 import { site as siteHandlers } from './site.ts';
 
@@ -109,9 +108,9 @@ const useOf = (world: World, change: PlannedChange, inFile: (change: PlannedChan
     const count = nodesIn(world, 'pool_name', name)[0]?.count ?? 0;
     return count === 0 ? null : REFUSALS.pool_has_nodes(name, count);
   }
+  if (section === 'images') return inUseSentence('image', name, inFile(change));
   if (after !== null) return null;
   if (section === 'vm_profiles') return inUseSentence('VM profile', name, inFile(change));
-  if (section === 'images') return inUseSentence('image', name, inFile(change));
   if (section === 'regions')
     return inUseSentence('region', name, [
       ...nodesIn(world, 'region_name', name),
@@ -123,7 +122,8 @@ const useOf = (world: World, change: PlannedChange, inFile: (change: PlannedChan
 
 const viewOf = (world: World, file: Site, plan: Readonly<{ hash: string; changes: readonly PlannedChange[] }>) => {
   const actual = readSite(world);
-  const images = { now: defaultImages(world), removed: removedImages(plan.changes) };
+  const now = defaultImages(world);
+  const images = { now, after: imagesAfter(now, plan.changes) };
   const inFile = (change: PlannedChange) => usesInFile(change, file, actual, images);
   return {
     hash: plan.hash,
@@ -205,13 +205,10 @@ const CARRY_OUT: {
   images: async (ctx, before, after) => {
     const at = { image_name: (after ?? before)?.name ?? '' };
     if (after === null) return retireImage(ctx, at.image_name);
-    if (before?.digest !== after.digest)
-      return adminImage.adminOsImageRegister(ctx, { ...request, body: after } as never);
+    if (before?.digest !== after.digest) return registerImage(ctx.world, after);
     const { display_name, channel, trust, sku_names } = after;
-    return adminImage.adminOsImageUpdate(ctx, {
-      ...{ ...request, params: at, body: { display_name, channel, trust, sku_names } },
-      if_match: versionIn(ctx.world.images, after.name),
-    });
+    const image = must(imageNamed(ctx.world, after.name), 'image');
+    return changeImage(ctx.world, image, { display_name, channel, trust, sku_names });
   },
   pools: async (ctx, before, after) => {
     const at = { pool_name: (after ?? before)?.name ?? '' };

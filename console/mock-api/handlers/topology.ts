@@ -95,6 +95,31 @@ const approveOne = (world: World, node: Node, slotIndex: number, by: string): Sl
   return slot;
 };
 
+const addDisk = (
+  { world, principal }: MockCtx,
+  node: Node,
+  disk: Readonly<{ serial: string; device: string }>,
+  state: DiskOwnership['state'],
+  reason: string,
+): DiskOwnership => {
+  const row: DiskOwnership = {
+    id: world.mint('disk_ownership'),
+    node_id: node.id,
+    serial: disk.serial,
+    device: disk.device,
+    state,
+    state_reason: null,
+    state_since: world.ago(),
+    approved_by: principal.id,
+    reason,
+    wipe_proof_id: null,
+    version: 1,
+    created_at: world.ago(),
+  };
+  world.disks.push(row);
+  return row;
+};
+
 export const topology = {
   adminNodeDiscoveryCreate: async (ctx: MockCtx, { params }: Req<'adminNodeDiscoveryCreate'>) => {
     const node = getNode(ctx, params.node_id);
@@ -224,32 +249,31 @@ export const topology = {
     if (disk === undefined) throw conflict(REFUSALS.no_such_disk);
     const { gpu_model_conflict } = gpusOf(world, node);
     if (gpu_model_conflict !== null) throw conflict(gpu_model_conflict);
-    if (world.disks.some((one) => one.serial === body.serial && one.state !== 'revoked'))
-      throw new Refusal('already_exists', REFUSALS.disk_approved);
-    const row: DiskOwnership = {
-      id: world.mint('disk_ownership'),
-      node_id: node.id,
-      serial: body.serial,
-      device: disk.device,
-      state: 'approved',
-      state_reason: null,
-      state_since: world.ago(),
-      approved_by: ctx.principal.id,
-      reason: body.reason,
-      wipe_proof_id: null,
-      version: 1,
-      created_at: world.ago(),
-    };
-    world.disks.push(row);
+    const known = world.disks.find((one) => one.serial === body.serial && one.state !== 'revoked');
+    if (known?.state === 'excluded') throw conflict(REFUSALS.disk_excluded);
+    if (known !== undefined) throw new Refusal('already_exists', REFUSALS.disk_approved);
+    const row = addDisk(ctx, node, disk, 'approved', body.reason);
     wipeDisk(world, node, row, ctx.correlation_id);
     return { ...row };
+  },
+  adminNodeDiskExclude: async (ctx: MockCtx, { params, body }: Req<'adminNodeDiskExclude'>) => {
+    const { world } = ctx;
+    const node = getNode(ctx, params.node_id);
+    const disk = factsOf(world, node).disks.value.find((one) => one.serial === body.serial);
+    if (disk === undefined) throw conflict(REFUSALS.no_such_disk);
+    const slot = slotsOf(world, node.id).find((one) => one.nvme_serial === body.serial);
+    if (slot !== undefined) throw conflict(REFUSALS.disk_of_slot(slot.slot_index));
+    if (world.disks.some((one) => one.serial === body.serial && one.state !== 'revoked'))
+      throw new Refusal('already_exists', REFUSALS.disk_has_decision);
+    return { ...addDisk(ctx, node, disk, 'excluded', body.reason) };
   },
   adminNodeDiskRevoke: async (ctx: MockCtx, { params }: Req<'adminNodeDiskRevoke'>) => {
     const row = must(
       ctx.world.disks.find((one) => one.id === params.disk_ownership_id && one.node_id === params.node_id),
       'disk ownership',
     );
-    if (row.state !== 'approved' && row.state !== 'blocked') throw conflict(REFUSALS.disk_not_revocable(row.state));
+    if (!['approved', 'blocked', 'excluded'].includes(row.state))
+      throw conflict(REFUSALS.disk_not_revocable(row.state));
     Object.assign(row, { state: 'revoked', state_since: ctx.world.ago(), version: row.version + 1 });
     return { ...row };
   },

@@ -66,7 +66,7 @@ const imageOf = (world: World, words: ImageWords): OsImage => {
     os_family: 'ubuntu',
     os_version: '24.04',
     ...newest,
-    sku_names: [SLICE_SKU, BAREMETAL_SKU],
+    sku_names: [SLICE_SKU],
     channel: 'stable',
     trust: 'verified',
     enabled: true,

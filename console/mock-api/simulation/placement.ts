@@ -17,6 +17,7 @@ import {
 import type { Node, Sku, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { isOpen } from '../views/catalog.ts';
+import { unapprovedDisks } from './disks.ts';
 import { gpusOf } from './gpu-model.ts';
 import { occupancyOf } from './slots.ts';
 
@@ -67,9 +68,9 @@ export const schedulerNode = (world: World, node: Node): SchedulerNode => {
     health: node.health,
     launch_failures: node.launch_failures,
     has_other_gpus: gpusOf(world, node).gpu_model_conflict !== null,
+    unapproved_disks: unapprovedDisks(world, node).length,
     runtime_validated: node.is_runtime_validated,
     boot_kinds: ['uefi', 'kernel'],
-    image_names: null,
     slots: slots.map(schedulerSlot),
     partitions: SCHEDULER_PARTITIONS,
   };
@@ -97,7 +98,6 @@ const requestFor = (sku: Sku, region: string, gpu_count: number, tenant_id = '')
   allowed_gpu_counts: sku.allowed_gpu_counts,
   gpus_per_node: sku.gpus_per_node,
   tenant_id,
-  image: null,
   quota_gpus_remaining: null,
 });
 

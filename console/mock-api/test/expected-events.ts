@@ -86,6 +86,7 @@ export const EXPECTED_EVENTS: Readonly<Record<Mutation, EventType | null>> = {
   adminNodeSlotRepair: 'workflow_run.changed',
   adminNodeSlotMarkWiped: null,
   adminNodeDiskApprove: 'workflow_run.changed',
+  adminNodeDiskExclude: null,
   adminNodeDiskRevoke: null,
   adminNodeHealthProbe: null,
   adminNodeHealthOverridePut: null,

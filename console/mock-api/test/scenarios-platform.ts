@@ -194,6 +194,7 @@ export const platformScenarios = {
   },
   adminNodeDiskList: (api) => ({ params: at(api) }),
   adminNodeDiskApprove: (api) => ({ params: at(api, 'j22u15'), body: { serial: 'S795NC000062', ...REASON } }),
+  adminNodeDiskExclude: (api) => ({ params: at(api, 'j22u15'), body: { serial: 'S795NC000063', ...REASON } }),
   adminNodeDiskRevoke: async (api) => {
     const params = at(api, 'j22u15');
     const body = { serial: 'S795NC000062', ...REASON };

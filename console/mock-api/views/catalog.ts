@@ -54,7 +54,15 @@ const imageViews = (world: World, image: OsImage) => {
       node_name: null,
     }));
   const { default_regions, default_blockers } = imageDefault({ ...image, regions });
-  return { view: { ...image, default_regions }, default_blockers };
+  const available_regions = regions.flatMap((one) => (one.is_available ? one.region_name : []));
+  return { view: { ...image, default_regions }, default_blockers, available_regions };
+};
+
+/** As far as launches that name no image are concerned. */
+export const defaultImage = (world: World, image: OsImage): DefaultImage => {
+  const { view, available_regions } = imageViews(world, image);
+  const { name, sku_names, default_regions } = view;
+  return { name, sku_names, default_regions, available_regions };
 };
 export const tenantImage = (world: World, image: OsImage) => imageViews(world, image).view;
 export const operatorImage = (world: World, image: OsImage) => {
@@ -68,7 +76,7 @@ export const operatorImage = (world: World, image: OsImage) => {
 };
 
 export const defaultImages = (world: World): DefaultImage[] =>
-  world.images.filter(({ retired_at }) => retired_at === null).map((one) => tenantImage(world, one));
+  world.images.filter(({ retired_at }) => retired_at === null).map((one) => defaultImage(world, one));
 
 /** What a launch in the region gets that names no image. */
 export const isDefaultImage = (world: World, image: OsImage, region: string): boolean =>

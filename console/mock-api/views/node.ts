@@ -10,6 +10,7 @@ import type { MockCtx } from '../core/context.ts';
 import type { Node, NodeView, Slot, SlotView } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { refuseNode, refuseSlot } from '../simulation/actions.ts';
+import { unapprovedDisks } from '../simulation/disks.ts';
 import { gpusOf } from '../simulation/gpu-model.ts';
 import { freeOf, slotsOf } from '../simulation/placement.ts';
 import { occupancyOf } from '../simulation/slots.ts';
@@ -45,6 +46,7 @@ const common = (world: World, node: Node) => ({
   is_connected: node.is_connected,
   has_hardware_change: hasHardwareChange(world, node),
   gpu_model_conflict: gpusOf(world, node).gpu_model_conflict,
+  unapproved_disks: unapprovedDisks(world, node),
   reboot_required: node.reboot_required,
   finding_count: node.findings.length,
   ...freeOf(world, node),

@@ -12,7 +12,7 @@ const skuNames = Type.Array(Name(), {
   minItems: 1,
   maxItems: 50,
   uniqueItems: true,
-  description: 'SKUs that can use the image.',
+  description: 'SKUs of slices that can use the image. Bare metal keeps the operating system of its node.',
 });
 const channel = Type.Optional(
   StringEnum(IMAGE_CHANNELS, {
@@ -60,7 +60,7 @@ export const adminImageApi = define({
     path: '/api/v1/admin/os-images',
     summary: 'Register an image, or a new version of one',
     description:
-      'Launches that name the image use the newest version that is not retired, the others the newest that a host of the region has fetched; a host of each region is asked to fetch it. Allocations keep the digest they were launched with. A digest is registered once: a retired one cannot return. A new version is unverified unless the request states another trust. A retired image of this name returns with the values of the request.',
+      'Launches that name the image use the newest version that is not retired, the others the newest that a host of the region has fetched; a host of each region is asked to fetch it. Allocations keep the digest they were launched with. A digest is registered once: a retired one cannot return. A new version is unverified unless the request states another trust. A retired image of this name returns with the values of the request. Refused where an enabled SKU would lose its last default image in a region, such as by a new version that is not verified.',
     permission,
     audit: 'image.register',
     freshSignIn: true,
@@ -73,7 +73,8 @@ export const adminImageApi = define({
     ...operatorUpdates(tag),
     path: '/api/v1/admin/os-images/{image_name}',
     summary: 'Change the name, channel, trust or SKUs of an image',
-    description: 'Its versions do not change.',
+    description:
+      'Its versions do not change. Refused where an enabled SKU would lose its last default image in a region: to withdraw that image at once, disable the SKU first.',
     permission,
     audit: 'image.update',
     freshSignIn: true,

@@ -33,6 +33,14 @@ export const CONVERSION_TARGETS = ['slice', 'baremetal'] as const satisfies read
 export const OCCUPANCIES = ['free', 'sliced', 'exclusive', 'cleaning', 'cleanup_blocked'] as const;
 export const HEALTHS = ['ok', 'unhealthy', 'unknown'] as const;
 
+/** A disk that discovery found. */
+export const FoundDisk = Closed({
+  name: Type.String({ description: 'Kernel name at the discovery.', examples: ['nvme3n1'] }),
+  serial: Nullable(
+    Type.String({ description: 'Null where the disk reports none: it can be neither approved nor excluded.' }),
+  ),
+});
+
 export const Node = Closed({
   id: Id('node'),
   name: Type.String(),
@@ -71,6 +79,10 @@ export const Node = Closed({
       description: 'Why the GPUs found are not of gpu_model. Meanwhile nothing is placed or approved on the node.',
     }),
   ),
+  unapproved_disks: Type.Array(FoundDisk, {
+    description:
+      'Disks of the newest discovery that a release of the whole node would not wipe: no boot disk, in no slot, and neither wiped under an approval nor excluded. While there is one, the node is not allocated as bare metal. Empty for a node of slices.',
+  }),
   reboot_required: Type.Boolean(),
   reboot_reason: Nullable(
     Type.String({

@@ -36,7 +36,11 @@ const SitePrice = Closed({
 /** Without a SKU it is kept, but no launch can use it. */
 const SiteImage = Closed({
   ...ImageSpec.properties,
-  sku_names: Type.Array(Name(), { maxItems: 50, uniqueItems: true, description: 'SKUs that can use the image.' }),
+  sku_names: Type.Array(Name(), {
+    maxItems: 50,
+    uniqueItems: true,
+    description: 'SKUs of slices that can use the image.',
+  }),
 });
 
 export const SITE_FILE_VERSION = 1;

@@ -3,7 +3,7 @@ import Type from 'typebox';
 import { Closed, Name, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
-import { CAPACITY_MODES, HEALTHS, NODE_STATES, OCCUPANCIES } from './admin-node.ts';
+import { CAPACITY_MODES, FoundDisk, HEALTHS, NODE_STATES, OCCUPANCIES } from './admin-node.ts';
 import { APPROVALS, SLOT_STATUSES } from './admin-slot.ts';
 import { operatorReads } from './operator.ts';
 
@@ -41,6 +41,9 @@ export const SlotMapRow = Closed({
   is_connected: Type.Boolean(),
   has_hardware_change: Type.Boolean(),
   gpu_model_conflict: Nullable(Type.String({ description: 'Why the GPUs found are not of gpu_model.' })),
+  unapproved_disks: Type.Array(FoundDisk, {
+    description: 'Disks that keep the node from being allocated as bare metal.',
+  }),
   reboot_required: Type.Boolean(),
   finding_count: Type.Integer(),
   free_gpus: Type.Integer({ description: 'GPUs that can be launched now, as slices or as the whole node.' }),

@@ -169,7 +169,9 @@ export const Allocation = Closed({
   capacity_shape: StringEnum(CAPACITY_SHAPES),
   sku_name: Type.String(),
   region_name: Type.String(),
-  image_name: Nullable(Type.String()),
+  image_name: Nullable(
+    Type.String({ description: 'Null for bare metal, which keeps the operating system of its node.' }),
+  ),
   image_digest: Nullable(Type.String({ description: 'The version of the image, pinned at launch.' })),
   gpu_count: Type.Integer(),
   placement: Placement,
@@ -233,7 +235,9 @@ const launch = {
   region_name: Name('Region code.'),
   gpu_count: Type.Integer({ minimum: 1, maximum: 64, examples: [1] }),
   image_name: Type.Optional(
-    imageName('Image slug; its newest version is pinned (default: the first image of the SKU).'),
+    imageName(
+      'Image slug of a slice; its newest version is pinned (default: the first default image of the SKU). Refused for bare metal.',
+    ),
   ),
 };
 

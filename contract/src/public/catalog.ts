@@ -56,7 +56,8 @@ export const skuFields = {
   gpus_per_node: Type.Integer(),
   allowed_gpu_counts: Type.Array(Type.Integer()),
   required_parts: Type.Array(StringEnum(SLOT_PARTS), {
-    description: 'Parts that each slot needs to serve it. It follows from the shape; a whole node needs none.',
+    description:
+      'Parts that each slot needs to serve it. They follow from the shape and cannot be set: a VM needs all of them, a whole node none.',
   }),
   gpu_hourly_price: Nullable(Money),
   vm_profiles: Type.Array(VmProfile),
@@ -127,7 +128,7 @@ const osImageFields = {
   os_family: Type.String(),
   os_version: Type.String(),
   ...imageVersion,
-  sku_names: Type.Array(Type.String(), { description: 'SKUs that can use the image.' }),
+  sku_names: Type.Array(Type.String(), { description: 'SKUs of slices that can use the image.' }),
   channel: StringEnum(IMAGE_CHANNELS, { description: 'Only a stable image is chosen for a launch that names none.' }),
   trust: StringEnum(IMAGE_TRUST, { description: 'Only a verified image is chosen for a launch that names none.' }),
   enabled: Type.Boolean({

@@ -68,7 +68,7 @@ export const launchScenarios: readonly Scenario[] = [
   },
   {
     name: 'a launch that can never work is refused by the field that is wrong',
-    play: async ({ addNode, refused, launch }) => {
+    play: async ({ addNode, must, active, refused, launch }) => {
       await addNode('flexible');
       const pointer = async (over: Readonly<Record<string, unknown>>) =>
         (await refused('invalid_request', 'owner', 'allocationCreate', launch('wrong', over))).errors[0].pointer;
@@ -77,6 +77,20 @@ export const launchScenarios: readonly Scenario[] = [
       assert.equal(await pointer({ vm_profile: 'none-such' }), '/body/vm_profile');
       const whole = { sku_name: BAREMETAL_SKU, gpu_count: 8, user_data: '#cloud-config\n{}\n' };
       assert.equal(await pointer(whole), '/body/user_data');
+      const { image_name } = (await must('owner', 'allocationGet', (await active('named')).at)) as {
+        image_name: string;
+      };
+      const imaged = await refused(
+        'invalid_request',
+        'owner',
+        'allocationCreate',
+        launch('wrong', { sku_name: BAREMETAL_SKU, gpu_count: 8, image_name }),
+      );
+      assert.deepEqual(
+        imaged.errors.map((error: { pointer: string; code: string }) => [error.pointer, error.code]),
+        [['/body/image_name', 'slices_only']],
+      );
+      assert.match(imaged.detail, /bare metal, which keeps the operating system of its node\. Leave it out\./);
       assert.equal(await pointer({ color: 'blue' }), '/body/color');
       for (const over of [{ sku_name: 'none-such' }, { region_name: 'none-such' }])
         await refused('not_found', 'owner', 'allocationCreate', launch('wrong', over));

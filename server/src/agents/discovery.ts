@@ -4,7 +4,7 @@
  */
 import { type Candidate, candidateHash, mapHash, type TaskOutput } from '@gpuaas/contract/node';
 import type { Tx } from '../db/client.ts';
-import { recordBootKinds, recordHostSize, recordRuntimeCheck } from '../db/node.ts';
+import { recordBootKinds, recordHostSize, recordRuntimeCheck, setFoundDisks } from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
 import { type ApprovedSlot, lockSlots, markDrift } from '../db/slot-approval.ts';
 import { insertDiscovery } from '../db/topology.ts';
@@ -50,7 +50,14 @@ export const recordDiscovery = async (
     has_hardware_change: drifts.length > 0,
   });
   await judgeNodeGpus(tx, task.node_id, seenGpus(candidates));
-  const { system, boot_kinds } = output.facts;
+  const { system, disks, boot_kinds } = output.facts;
+  // Where they cannot be read, the last known ones stay.
+  if ('value' in disks)
+    await setFoundDisks(
+      tx,
+      task.node_id,
+      disks.value.filter(({ is_boot }) => !is_boot).map(({ name, serial }) => ({ name, serial })),
+    );
   if ('value' in system) await recordHostSize(tx, task.node_id, hostSize(system.value));
   if (boot_kinds !== undefined && 'value' in boot_kinds) await recordBootKinds(tx, task.node_id, boot_kinds.value);
   await refreshSummary(tx, task.node_id);

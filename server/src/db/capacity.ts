@@ -9,7 +9,13 @@ import { UNAVAILABLE_REASONS } from '@gpuaas/contract';
 import type { UnavailableReason } from '@gpuaas/scheduler';
 import type { ExpectedEntry } from '../domain/expected-capacity.ts';
 import type { Reader, Tx } from './client.ts';
-import { runtimeIsValidated, skuIsOpen, slotUnavailableReason, takesLaunches } from './predicates.ts';
+import {
+  runtimeIsValidated,
+  skuIsOpen,
+  slotUnavailableReason,
+  takesLaunches,
+  unapprovedDiskCount,
+} from './predicates.ts';
 
 /** Whether the fabric, the image or the quota forbids a free GPU depends on the request. */
 const OF_REQUEST = ['fabric', 'boot_kind', 'quota'] as const;
@@ -90,7 +96,8 @@ node as (
     case when not ${runtimeIsValidated('n')} then 'not_ready' end as by_runtime,
     case n.occupancy when 'exclusive' then 'claimed' when 'cleaning' then 'cleaning' when 'cleanup_blocked' then 'cleanup_blocked' end as whole,
     m.key_1, m.key_2, m.key_4, m.key_8, m.key_node, coalesce(m.free_count, 0) as free_count, coalesce(m.largest_set, 0) as largest_set,
-    n.data_disks = '[]' as is_diskless
+    n.data_disks = '[]' as is_diskless,
+    n.occupancy = 'free' and m.key_node is null and ${unapprovedDiskCount('n')} > 0 as has_unapproved_disks
   from nodes n join pools p on p.id = n.pool_id left join node_placement_summary m on m.node_id = n.id
   where n.host_role = 'worker_compute' and n.state in ${DELIVERED}),
 shaped as (
@@ -100,7 +107,8 @@ shaped as (
   from node cross join (values ('gpu_slice', 'baremetal'), ('baremetal', 'slice')) shape (name, not_mode) where capacity_mode <> shape.not_mode),
 cells as (
   select ${KEY}, shaped.id, shape, whole, slot.kind as slot_kind,
-    coalesce(whole, slot.kind, case when slot.node_id is null and (shape = 'gpu_slice' or is_diskless and refused = 'fragmented') then 'unapproved' end, refused, 'free') as kind,
+    coalesce(whole, slot.kind, case when slot.node_id is null and (shape = 'gpu_slice' or is_diskless and refused = 'fragmented')
+        or shape = 'baremetal' and has_unapproved_disks and refused = 'fragmented' then 'unapproved' end, refused, 'free') as kind,
     coalesce(slot.gpus, gpu_count) as gpus, case when is_healthy then coalesce(slot.ok, gpu_count) else 0 end as healthy,
     coalesce(slot.in_use, case when occupancy = 'exclusive' then gpu_count else 0 end) as active
   from shaped left join slot on slot.node_id = shaped.id),

@@ -38,21 +38,22 @@ const INSERT_OWNERSHIP = statement(
     region_name: 'text',
     serial: 'text',
     device: 'text',
-    size_bytes: 'bigint',
+    size_bytes: 'bigint | null',
+    state: 'text',
     approved_by: 'text',
     reason: 'text',
     correlation_id: 'text',
   },
   `insert into disk_ownerships (id, node_id, region_name, serial, device, size_bytes, state, approved_by, reason, correlation_id)
-   values (:id, :node_id, :region_name, :serial, :device, :size_bytes, 'approved', :approved_by, :reason, :correlation_id)
+   values (:id, :node_id, :region_name, :serial, :device, :size_bytes, :state, :approved_by, :reason, :correlation_id)
    on conflict do nothing returning ${OWNERSHIP}`,
 );
 
-/** Undefined when the disk is already approved, or about to be. */
+/** Undefined when the disk is already approved, about to be, or excluded. */
 export const insertOwnership = async (
   tx: Tx,
   row: Pick<DiskOwnershipRow, 'id' | 'node_id' | 'serial' | 'device' | 'approved_by' | 'reason' | 'correlation_id'> &
-    Readonly<{ region_name: string; size_bytes: number }>,
+    Readonly<{ region_name: string; size_bytes: number | null; state: 'approved' | 'excluded' }>,
 ): Promise<DiskOwnershipRow | undefined> => (await INSERT_OWNERSHIP.query<DiskOwnershipRow>(tx, row)).rows[0];
 
 /** Completes an approval of an earlier build. Undefined when there is none without a size. */
@@ -63,7 +64,7 @@ export const recordDiskSize = async (
   (
     await tx.query<DiskOwnershipRow>(
       `update disk_ownerships set size_bytes = $3, version = version + 1
-       where node_id = $1 and serial = $2 and size_bytes is null and state <> 'revoked' returning ${OWNERSHIP}`,
+       where node_id = $1 and serial = $2 and size_bytes is null and state not in ('excluded', 'revoked') returning ${OWNERSHIP}`,
       [disk.node_id, disk.serial, disk.size_bytes],
     )
   ).rows[0];
@@ -125,12 +126,21 @@ export const listOpenOwnerships = async (
     )
   ).rows;
 
+/** Whether an operator excluded the disk on this node. */
+export const isExcluded = async (reader: Reader, nodeId: string, serial: string): Promise<boolean> =>
+  (
+    await reader.query("select from disk_ownerships where node_id = $1 and serial = $2 and state = 'excluded'", [
+      nodeId,
+      serial,
+    ])
+  ).rowCount === 1;
+
 /** Disks removed with the node or its host may be approved elsewhere. A disk that is being wiped stays. */
 export const revokeOwnedDisks = async (tx: Tx, nodeId: string, reason: string): Promise<number> =>
   (
     await tx.query(
       `update disk_ownerships set state = 'revoked', state_reason = $2, state_since = clock_timestamp(), version = version + 1
-       where node_id = $1 and state in ('owned', 'approved', 'blocked')`,
+       where node_id = $1 and state in ('owned', 'approved', 'blocked', 'excluded')`,
       [nodeId, reason],
     )
   ).rowCount;
@@ -145,7 +155,7 @@ export const revokeDisksElsewhere = async (
   (
     await tx.query<Pick<DiskOwnershipRow, 'node_id' | 'serial'>>(
       `update disk_ownerships set state = 'revoked', state_reason = $3, state_since = clock_timestamp(), version = version + 1
-       where node_id = any ($1) and serial = any ($2) and state = 'owned' returning node_id, serial`,
+       where node_id = any ($1) and serial = any ($2) and state in ('owned', 'excluded') returning node_id, serial`,
       [nodeIds, serials, reason],
     )
   ).rows;

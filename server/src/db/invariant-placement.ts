@@ -11,6 +11,7 @@ import {
   slotIsComplete,
   slotIsUsable,
   takesLaunches,
+  unapprovedDiskCount,
 } from './predicates.ts';
 
 const LIVE = `allocation_resource_claims c where ${claimIsLive('c')}`;
@@ -185,13 +186,13 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'index_offers_ready_nodes',
-    rule: 'The placement index offers only active, healthy, unheld compute nodes with GPUs of their model, in a matching capacity mode.',
+    rule: 'The placement index offers only active, healthy, unheld compute nodes with GPUs of their model, in a matching capacity mode, and whole ones only where a release wipes every disk.',
     sql: `select m.node_id as subject_id, 'offered though ' || n.state || ', ' || n.health || ', ' || n.occupancy || ', ' || n.capacity_mode as detail
       from node_placement_summary m join nodes n on n.id = m.node_id cross join lateral (select
         coalesce(m.key_1, m.key_2, m.key_4, m.key_8) is not null as slices, m.key_node is not null as whole) offered
       where (offered.slices or offered.whole) and (not ${takesLaunches('n')} or n.health <> 'ok' or n.host_role <> 'worker_compute'
           or n.occupancy in ('exclusive', 'cleaning', 'cleanup_blocked') or m.occupancy <> n.occupancy or m.capacity_mode <> n.capacity_mode)
         or offered.slices and (n.capacity_mode = 'baremetal' or n.is_held or not ${runtimeIsValidated('n')})
-        or offered.whole and (n.capacity_mode = 'slice' or n.occupancy <> 'free')`,
+        or offered.whole and (n.capacity_mode = 'slice' or n.occupancy <> 'free' or ${unapprovedDiskCount('n')} > 0)`,
   },
 ];

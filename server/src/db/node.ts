@@ -8,9 +8,12 @@ import type { nodeMoves, occupancyMoves } from '../domain/node-state.ts';
 import type { Reader, Tx } from './client.ts';
 import type { NewHealth } from './health-report.ts';
 import { NODE_HOST, type NodeHostView } from './node-host.ts';
-import { agentIsConnected, CLOCK_TRUSTED, claimIsLive, NODE_OVER } from './predicates.ts';
+import { agentIsConnected, CLOCK_TRUSTED, claimIsLive, NODE_OVER, unapprovedDisks } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { AllocationResourceClaims, Nodes } from './types.gen.ts';
+
+/** An element of `disks_found`. */
+export type FoundDisk = Readonly<{ name: string; serial: string | null }>;
 
 /** An element of `data_disks`. A disk that an earlier build declared may have no size. */
 export type DataDisk = Readonly<{ serial: string; device: string; size_bytes: number | null }>;
@@ -45,6 +48,7 @@ export type NodeRow = Readonly<
     | 'created_at'
   > & {
     gpus_found: FoundGpus[];
+    unapproved_disks: FoundDisk[];
     pool_name: string;
     pool_organization_id: string | null;
     is_runtime_validated: boolean;
@@ -70,7 +74,7 @@ export const FREE_OF_NODE = `${freeOf('free_count')} as free_gpus, ${freeOf('lar
 const NODE = `n.id, n.name, n.region_name, p.name as pool_name, p.organization_id as pool_organization_id, n.gpu_model, n.gpu_count,
   n.host_role, n.state, n.state_reason, n.state_since, n.capacity_mode, n.occupancy, n.is_held, n.held_reason, n.health, n.launch_failures, n.launch_failed_at,
   n.is_runtime_passed and n.runtime_checked_at is not null and (n.booted_at is null or n.runtime_checked_at > n.booted_at) as is_runtime_validated,
-  n.has_hardware_change, n.gpus_found, n.gpu_model_conflict, n.reboot_required, n.reboot_reason, i.received_at as reconciled_at, coalesce(jsonb_array_length(i.findings), 0) as finding_count, ${NODE_HOST}, a.last_seen_at, ${agentIsConnected('a')} as is_connected,
+  n.has_hardware_change, n.gpus_found, n.gpu_model_conflict, ${unapprovedDisks('n')} as unapproved_disks, n.reboot_required, n.reboot_reason, i.received_at as reconciled_at, coalesce(jsonb_array_length(i.findings), 0) as finding_count, ${NODE_HOST}, a.last_seen_at, ${agentIsConnected('a')} as is_connected,
   ${FREE_OF_NODE}, n.version, n.created_at
   from nodes n join pools p on p.id = n.pool_id left join node_placement_summary s on s.node_id = n.id
   left join node_agents a on a.node_id = n.id left join node_inventories i on i.node_id = n.id
@@ -278,7 +282,7 @@ export const resetHostFacts = async (tx: Tx, nodeId: string): Promise<void> => {
     `update nodes set version = version + 1, data_disks = '[]', health = 'unknown', health_detail = '{}', booted_at = null,
        runtime_checked_at = null, is_runtime_passed = false, has_hardware_change = false, reboot_required = false,
        reboot_wanted_at = null, reboot_reason = null,
-       gpus_found = '[]', gpu_model_conflict = null,
+       gpus_found = '[]', gpu_model_conflict = null, disks_found = '[]',
        host_vcpu_count = null, host_memory_mib = null, host_hugepages_mib = null, host_numa_nodes = null, host_pages = null,
        host_boot_kinds = null where id = $1`,
     [nodeId],
@@ -368,6 +372,13 @@ export const setFoundGpus = async (
     `update nodes set gpus_found = $2, gpu_model_conflict = $3, version = version + 1
      where id = $1 and (gpus_found, gpu_model_conflict) is distinct from ($2::jsonb, $3)`,
     [nodeId, JSON.stringify(gpus.gpus_found), gpus.gpu_model_conflict],
+  );
+};
+
+export const setFoundDisks = async (tx: Tx, nodeId: string, disks: readonly FoundDisk[]): Promise<void> => {
+  await tx.query(
+    'update nodes set disks_found = $2, version = version + 1 where id = $1 and disks_found is distinct from $2::jsonb',
+    [nodeId, JSON.stringify(disks)],
   );
 };
 

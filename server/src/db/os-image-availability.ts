@@ -1,4 +1,4 @@
-/** Where a version of an image can be fetched, see `0059_image_availability.sql`. Hosts show it; a launch reads it. */
+/** Where a version of an image can be fetched, see `0062_image_availability.sql`. Hosts show it; a launch reads it. */
 import type { TaskKind } from '@gpuaas/contract/node';
 import type { Reader, Tx } from './client.ts';
 import { CURRENT_VERSION } from './os-image.ts';

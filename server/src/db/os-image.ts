@@ -4,7 +4,7 @@ import type { ImageRegion } from '../domain/image-default.ts';
 import type { Reader, Tx } from './client.ts';
 import { imageIsAvailable, NODE_OVER } from './predicates.ts';
 import { statement } from './statement.ts';
-import type { OsImages, OsImageVersions } from './types.gen.ts';
+import type { OsImages, OsImageVersions, SkuCatalog } from './types.gen.ts';
 
 export type OsImageVersionRow = Readonly<
   Pick<
@@ -145,20 +145,23 @@ const INSERT_OS_IMAGE_VERSION = statement(
 export const insertOsImageVersion = async (tx: Tx, image: NewOsImage): Promise<boolean> =>
   (await INSERT_OS_IMAGE_VERSION.query(tx, image)).rowCount === 1;
 
-/** The named SKUs that exist become the image's only SKUs; returns their names. */
+type ImageSku = Readonly<Pick<SkuCatalog, 'name' | 'capacity_shape'>>;
+
+/** The named SKUs of slices become the image's only SKUs; returns the named SKUs that exist. */
 export const replaceOsImageSkus = async (
   tx: Tx,
   image: Readonly<{ name: string; sku_names: readonly string[] }>,
-): Promise<readonly string[]> =>
+): Promise<readonly ImageSku[]> =>
   (
-    await tx.query<{ name: string }>(
+    await tx.query<ImageSku>(
       `with gone as (delete from os_image_skus where image_name = $1 and sku_name <> all ($2)),
-         known as (select name from sku_catalog where name = any ($2) and retired_at is null),
-         added as (insert into os_image_skus (image_name, sku_name) select $1, name from known on conflict do nothing)
-       select name from known`,
+         known as (select name, capacity_shape from sku_catalog where name = any ($2) and retired_at is null),
+         added as (insert into os_image_skus (image_name, sku_name) select $1, name from known where capacity_shape = 'gpu_slice'
+           on conflict do nothing)
+       select name, capacity_shape from known`,
       [image.name, image.sku_names],
     )
-  ).rows.map(({ name }) => name);
+  ).rows;
 
 /** Whether there was one to retire. */
 export const retireOsImageVersion = async (tx: Tx, name: string, digest: string, reason: string): Promise<boolean> =>

@@ -1,7 +1,7 @@
 /** Nodes for the scheduler, and the placement index row that each change of a node rewrites. */
 import type { SchedulerNode, SchedulerSlot } from '@gpuaas/scheduler';
 import type { Reader, Tx } from './client.ts';
-import { runtimeIsValidated, SLOT_PARTS } from './predicates.ts';
+import { runtimeIsValidated, SLOT_PARTS, unapprovedDiskCount } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { NodePlacementSummary, Nodes } from './types.gen.ts';
 
@@ -10,7 +10,7 @@ export type KeyColumn = 'key_1' | 'key_2' | 'key_4' | 'key_8' | 'key_node';
 /** A node as the scheduler sees it. Slots state whether they have a device, never which. */
 export const NODE = `n.id, n.region_name, n.gpu_model, n.gpu_model_conflict is not null as has_other_gpus, n.state, n.host_role, n.capacity_mode, n.occupancy, n.is_held, n.health, n.launch_failures,
   n.gpu_count, n.host_vcpu_count, n.host_memory_mib, n.host_hugepages_mib, n.host_numa_nodes, n.host_pages, n.host_boot_kinds,
-  jsonb_array_length(n.data_disks) as data_disks,
+  jsonb_array_length(n.data_disks) as data_disks, ${unapprovedDiskCount('n')} as unapproved_disks,
   ${runtimeIsValidated('n')} as runtime_validated,
   p.id as pool_id, p.organization_id as pool_tenant_id,
   (select json_agg(json_build_array(s.id, s.slot_index, s.module_id, s.numa_node, s.approval, s.status, s.health,
@@ -65,6 +65,7 @@ export type NodeRow = Readonly<
     host_pages: NonNullable<SchedulerNode['host']>['pages_mib'] | null;
     data_disks: number;
     host_boot_kinds: SchedulerNode['boot_kinds'];
+    unapproved_disks: number;
     has_other_gpus: boolean;
     runtime_validated: boolean;
     pool_tenant_id: string | null;
@@ -139,12 +140,12 @@ export const toNode = (row: NodeRow, skuNames: readonly string[]): SchedulerNode
   health: row.health,
   launch_failures: row.launch_failures,
   data_disks: row.data_disks,
+  unapproved_disks: row.unapproved_disks,
   host: hostOf(row),
   boot_kinds: row.host_boot_kinds ?? null,
   has_other_gpus: row.has_other_gpus,
   runtime_validated: row.runtime_validated,
   oldest_claim_at_s: oldestClaim(row.slots ?? []),
-  image_names: null,
   slots: (row.slots ?? []).filter(([, , , , , , , , , , , , , is_part]) => !is_part).map(toSlot),
   partitions: row.partitions?.map(([id, module_ids]) => ({ id: String(id), module_ids })) ?? null,
 });

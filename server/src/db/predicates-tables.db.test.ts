@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { OPEN_DISK_APPROVAL_STATES, SESSION_STATES } from '@gpuaas/contract';
+import { DISK_APPROVAL_STATES, OPEN_DISK_APPROVAL_STATES, SESSION_STATES } from '@gpuaas/contract';
 import fc from 'fast-check';
 import { type TestDatabase, testDatabase } from '../../test/database.ts';
 import { priceAt, SWITCHED_ON, skuAvailability } from '../domain/catalog.ts';
@@ -84,7 +84,7 @@ describe('a shared predicate over other tables', () => {
       [TASK_UNSTARTED, ['queued', 'dispatched', 'running', 'completed', 'unknown'], within(UNSTARTED_TASK_STATES)],
       [TASK_UNDONE, ['queued', 'running', 'completed', 'failed', 'expired', 'unknown', 'cancelled'], isTaskUndone],
       [SESSION_LIVE, SESSION_STATES, within(LIVE_SESSION_STATES)],
-      [DISK_OPEN, ['approved', 'wiping', 'blocked', 'owned', 'revoked'], within(OPEN_DISK_APPROVAL_STATES)],
+      [DISK_OPEN, DISK_APPROVAL_STATES, within(OPEN_DISK_APPROVAL_STATES)],
     ];
     for (const [fragment, states, isIn] of cases)
       for (const state of states)

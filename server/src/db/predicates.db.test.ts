@@ -5,7 +5,13 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { ALLOCATION_STATES, ENDED_ALLOCATION_STATES, MOVING_ALLOCATION_STATES, NODE_STATES } from '@gpuaas/contract';
+import {
+  ALLOCATION_STATES,
+  ENDED_ALLOCATION_STATES,
+  MOVING_ALLOCATION_STATES,
+  NODE_STATES,
+  SLOT_PARTS as REQUIRED_PARTS,
+} from '@gpuaas/contract';
 import { isComplete, isUsable, type SchedulerSlot, SLOTS_MAX, slotReason } from '@gpuaas/scheduler';
 import fc from 'fast-check';
 import { type TestDatabase, testDatabase } from '../../test/database.ts';
@@ -146,6 +152,13 @@ describe('a shared SQL predicate', () => {
       'incomplete',
       null,
     ]));
+
+  it('reads the parts of a bundle that the contract lists as required', () => {
+    assert.deepEqual(
+      Object.keys(SLOT_PARTS).map((field) => field.replace(/^has_/, '')),
+      [...REQUIRED_PARTS],
+    );
+  });
 
   it('reads each part of a bundle as the scheduler receives it', async () => {
     for (const [part, has] of Object.entries(SLOT_PARTS))

@@ -3,7 +3,7 @@ import type { SiteFacts } from '../domain/doctor-facts.ts';
 import type { SetupFacts } from '../domain/setup.ts';
 import type { Reader } from './client.ts';
 import { CURRENT_VERSION } from './os-image.ts';
-import { agentIsSeen, currentPrice, NODE_OVER, skuHasDefaultImage } from './predicates.ts';
+import { agentIsSeen, currentPrice, NODE_OVER, skuHasDefaultImage, unapprovedDiskCount } from './predicates.ts';
 import type { TrustKeys } from './types.gen.ts';
 
 const only = <R>(rows: readonly R[]): R => {
@@ -146,7 +146,7 @@ export const findSetupFacts = async (reader: Reader): Promise<ReadSetupFacts> =>
        ${someOf(`${ofNode} and exists (select from node_agents a where a.node_id = n.id)`)} as enrolled_nodes,
        ${someOf(`${ofNode} and exists (select from topology_discoveries d where d.node_id = n.id)`)} as discovered_nodes,
        ${someOf(`${ofNode} and (exists (select from node_resource_slots s where s.node_id = n.id and s.approval = 'approved')
-         or n.capacity_mode = 'baremetal' and n.state = 'active' and n.data_disks <> '[]')`)} as approved_nodes,
+         or n.capacity_mode = 'baremetal' and n.state = 'active' and n.data_disks <> '[]' and ${unapprovedDiskCount('n')} = 0)`)} as approved_nodes,
        exists (select from usage_records) as has_launched
      from (select) one left join lateral (select n.id, n.name ${ofNode} order by n.created_at desc limit 1) newest on true`,
   );

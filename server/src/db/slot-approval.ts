@@ -152,7 +152,7 @@ export const listNodesElsewhere = async (reader: Reader, devices: readonly Place
     await reader.query<{ node_id: string }>(
       `select t.node_id ${ELSEWHERE} union
        select d.node_id from disk_ownerships d join jsonb_to_recordset($1) as s (nvme_serial text) on s.nvme_serial = d.serial
-       where d.state = 'owned' order by 1`,
+       where d.state in ('owned', 'excluded') order by 1`,
       [JSON.stringify(devices)],
     )
   ).rows.map(({ node_id }) => node_id);

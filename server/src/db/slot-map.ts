@@ -5,7 +5,7 @@
 import type { Reader } from './client.ts';
 import { FREE_OF_NODE, type NodeRow } from './node.ts';
 import { queryByIndex } from './plan.ts';
-import { agentIsConnected, claimIsLive } from './predicates.ts';
+import { agentIsConnected, claimIsLive, unapprovedDisks } from './predicates.ts';
 import type { SlotRow } from './slot.ts';
 
 /** Times as PostgreSQL writes them into JSON. */
@@ -40,6 +40,7 @@ export type SlotMapNode = Pick<
   | 'is_connected'
   | 'has_hardware_change'
   | 'gpu_model_conflict'
+  | 'unapproved_disks'
   | 'reboot_required'
   | 'finding_count'
   | 'free_gpus'
@@ -68,7 +69,7 @@ export const listSlotMap = async (
       reader,
       `select n.id as node_id, n.name, n.region_name, p.name as pool_name, n.gpu_model, n.gpu_count, n.state, n.state_reason, n.capacity_mode,
          n.occupancy, n.health, n.is_held, ${agentIsConnected('a')} as is_connected,
-         n.has_hardware_change, n.gpu_model_conflict, n.reboot_required, coalesce(jsonb_array_length(i.findings), 0) as finding_count,
+         n.has_hardware_change, n.gpu_model_conflict, ${unapprovedDisks('n')} as unapproved_disks, n.reboot_required, coalesce(jsonb_array_length(i.findings), 0) as finding_count,
          ${FREE_OF_NODE}, coalesce(tiles.slots, '[]') as slots
        from (select * from nodes where state <> 'deleted' and ($1::text is null or name > $1) and ($2::text is null or region_name = $2)
          order by name limit $3) n

@@ -281,7 +281,7 @@ export interface DiskOwnerships {
   region_name: string;
   serial: string;
   device: string;
-  state: 'approved' | 'wiping' | 'blocked' | 'owned' | 'revoked';
+  state: 'approved' | 'wiping' | 'blocked' | 'owned' | 'excluded' | 'revoked';
   state_reason: string | null;
   state_since: string;
   approved_by: string;
@@ -595,6 +595,7 @@ export interface Nodes {
   gpus_found: unknown;
   gpu_model_conflict: string | null;
   host_pages: unknown;
+  disks_found: unknown;
   host_boot_kinds: string[] | null;
 }
 
@@ -640,6 +641,7 @@ export interface OsImageAvailability {
 export interface OsImageSkus {
   image_name: string;
   sku_name: string;
+  capacity_shape: 'gpu_slice';
 }
 
 export interface OsImageVersions {

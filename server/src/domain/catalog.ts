@@ -75,6 +75,21 @@ export const vmProfileProblem = (
     : { field: 'gpu_count', problem: `must be one of ${sku.allowed_gpu_counts.join(', ')} for ${sku.name}` };
 };
 
+/** Which of the SKUs that an image names cannot use it, where one cannot: bare metal keeps the operating system of its node. */
+export const imageSkuProblem = (
+  name: string,
+  skus: readonly Readonly<{ name: string; capacity_shape: Shape }>[],
+): Readonly<{ code: 'unknown' | 'slices_only'; problem: string }> | null => {
+  const sku = skus.find((one) => one.name === name);
+  if (sku === undefined) return { code: 'unknown', problem: `names no SKU: ${name}` };
+  return sku.capacity_shape === 'gpu_slice'
+    ? null
+    : {
+        code: 'slices_only',
+        problem: `names the bare-metal SKU ${name}: images are for slices, bare metal keeps the operating system of its node`,
+      };
+};
+
 export type CatalogUse = Readonly<{
   kind: 'node' | 'allocation' | 'SKU' | 'VM profile';
   count: number;
@@ -128,7 +143,7 @@ const CURES = {
   'VM profile':
     'It is the only default for a GPU count. Make another one the default, disable the SKU, or change both in one site file.',
   image:
-    'No other default image is left there. Let a host fetch another stable and verified image of the SKU, or disable the SKU.',
+    'No other default image of it is left there. Keep this one stable and verified, let a host fetch another such image of the SKU, or disable the SKU.',
   'GPU count': 'Retire the VM profiles first, or change both in one site file.',
 } as const;
 export type UsedNoun = keyof typeof CURES;

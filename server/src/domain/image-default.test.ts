@@ -51,7 +51,10 @@ test('a SKU loses its default in a region where no other image of it is the defa
     capacity_shape: 'gpu_slice' as const,
     ...more,
   });
-  const image = (name: string, default_regions: string[], sku_names = ['s']) => ({ name, sku_names, default_regions });
+  const image = (name: string, default_regions: string[], sku_names = ['s']) => ({
+    ...{ name, sku_names, default_regions },
+    available_regions: default_regions,
+  });
   const losing = (skus: readonly ReturnType<typeof sku>[], gone: string) =>
     skusLosingDefault(
       skus,

@@ -59,7 +59,26 @@ export const imageDefault = (
   };
 };
 
-export type DefaultImage = Readonly<{ name: string; sku_names: readonly string[]; default_regions: readonly string[] }>;
+export type DefaultImage = Readonly<{
+  name: string;
+  sku_names: readonly string[];
+  default_regions: readonly string[];
+  /** Where a host has fetched it: the default regions of a stable and verified image. */
+  available_regions: readonly string[];
+}>;
+
+/** Where the image is the default of the SKU. */
+const regionsFor = (image: DefaultImage | undefined, skuName: string): readonly string[] =>
+  image?.sku_names.includes(skuName) === true ? image.default_regions : [];
+
+/** Whether the change of this one image takes a default of the SKU away. */
+export const losesDefault = (skuName: string, before: DefaultImage, after: DefaultImage | undefined): boolean => {
+  const kept = regionsFor(after, skuName);
+  return regionsFor(before, skuName).some((region) => !kept.includes(region));
+};
+
+export const isDefaultable = ({ channel, trust }: Pick<ImageFacts, 'channel' | 'trust'>): boolean =>
+  channel === 'stable' && trust === 'verified';
 type OfferedSku = Readonly<{ name: string; enabled: boolean; capacity_shape: 'baremetal' | 'gpu_slice' }>;
 
 /** Enabled SKUs that had a default image in a region before and have none there after. */
@@ -72,8 +91,7 @@ export const skusLosingDefault = (
     .filter(({ enabled, capacity_shape }) => enabled && capacity_shape === 'gpu_slice')
     .map(({ name }) => name)
     .filter((name) => {
-      const regionsOf = (images: readonly DefaultImage[]) =>
-        new Set(images.flatMap((one) => (one.sku_names.includes(name) ? one.default_regions : [])));
+      const regionsOf = (images: readonly DefaultImage[]) => new Set(images.flatMap((one) => regionsFor(one, name)));
       const kept = regionsOf(after);
       return [...regionsOf(before)].some((region) => !kept.has(region));
     });

@@ -78,6 +78,9 @@ const refusalOf = (
   sku: LaunchSku,
   found: Readonly<{ image: unknown; profile: unknown }>,
 ): LaunchRefusal | null => {
+  // Nothing installs an image on a whole node.
+  if (launch.image_name !== null && sku.capacity_shape === 'baremetal')
+    return field('image_name', 'slices_only', FIELD_MESSAGES.image_of_slice(sku.name));
   if (launch.image_name !== null && found.image === null)
     return field('image_name', 'unusable', FIELD_MESSAGES.image_unusable(sku.name));
   if (!sku.allowed_gpu_counts.includes(launch.gpu_count))
@@ -139,7 +142,6 @@ export const checkLaunch = <Sku extends LaunchSku, Region extends LaunchRegion>(
       allowed_gpu_counts: sku.allowed_gpu_counts,
       gpus_per_node: sku.gpus_per_node,
       tenant_id: launch.organization_id,
-      image: null,
       vm: sku.capacity_shape === 'gpu_slice' ? found.profile : null,
       boot_kind: sku.capacity_shape === 'gpu_slice' ? (found.image?.boot_kind ?? null) : null,
       quota_gpus_remaining: found.quota_gpus_remaining,

@@ -23,6 +23,7 @@ const ARGUMENTS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
     ['ada@example.com', 'x'],
   ],
   sign_up_before_superadmin: [[null], ['ada@example.com']],
+  disk_of_slot: [[3]],
   quota_request_needless: [[null], [4]],
   pool_has_nodes: [
     ['shared', 1],
@@ -30,7 +31,6 @@ const ARGUMENTS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   ],
   node_serves_others: [['shared', ['train']]],
   run_without_step: [['provision-slice', 'dance', ['bootVm']]],
-  sku_unknown: [[['h100']]],
   site_blocked: [[['Pool train has nodes.']]],
   site_file_problems: [[1], [2]],
   group_members: [[1], [2]],

@@ -140,6 +140,9 @@ export const REFUSALS = {
   slot_changed: 'The slot changed since you read it. Review and retry.',
   no_such_disk: 'The latest discovery found no disk with this serial on this node.',
   disk_approved: 'This disk is already approved.',
+  disk_excluded: 'This disk is excluded from wiping. Revoke its exclusion first.',
+  disk_has_decision: 'This disk is already approved or excluded. See gpuaas admin disk list.',
+  disk_of_slot: (slotIndex: number) => `The disk belongs to slot ${slotIndex} and is wiped with it.`,
   disk_not_revocable: (state: string) =>
     `The disk is ${state}; only an approval without a completed wipe can be revoked.`,
   vm_unmanaged: 'GPUaaS does not manage this VM. Remove it on the host.',
@@ -197,12 +200,13 @@ export const FIELD_MESSAGES = {
   image_not_startable: 'names an image that the host of this VM cannot start. Choose another image',
   image_needed: (sku: string, region: string) =>
     `is required: ${sku} has no default image in ${region}. Choose one: gpuaas image list --sku ${sku}`,
+  image_of_slice: (sku: string) =>
+    `is for slices only: ${sku} is bare metal, which keeps the operating system of its node. Leave it out`,
   user_data_of_slice: 'is for slices only',
   /** A sentence follows, whose period the caller adds. */
   choice_unavailable: (name: string | null, reason: string) => `cannot be ${name}. ${reason.replace(/\.$/, '')}`,
   forward_needs_port: 'is needed for a forward',
   port_needs_forward: 'is for a forward only',
-  sku_unknown: (names: readonly string[]) => `names no SKU: ${names.join(', ')}`,
 } as const;
 
 /** Why a caller lacks a permission, as audit rows state it. */

@@ -8,13 +8,12 @@ import {
   fileOf,
   type PlannedChange,
   planSite,
-  removedImages,
   type Site,
   type SiteWorld,
-  usesInFile,
   type WholeSite,
 } from './site.ts';
 import { changeView, movesPool } from './site-change.ts';
+import { changesImages, imagesAfter, usesInFile } from './site-uses.ts';
 
 const NOW = Date.parse('2026-11-19T12:00:00.000Z');
 const WORLD: SiteWorld = {
@@ -308,13 +307,17 @@ test('a whole site without SKUs in the file checks its rows against those that e
 describe('a row that the file removes', () => {
   const removed = (section: 'vm_profiles' | 'images' | 'pools', before: object | null): PlannedChange =>
     ({ section, name: 'x', action: 'retire', before, after: null }) as never;
-  const NO_IMAGES = { now: [], removed: new Set<string>() };
+  const NO_IMAGES = { now: [], after: [] };
   const uses = (
     change: PlannedChange,
     file: Omit<Site, 'version'>,
     actual: Omit<Site, 'version'>,
     images: Parameters<typeof usesInFile>[3] = NO_IMAGES,
   ) => usesInFile(change, { version: 1, ...file }, { version: 1, ...actual }, images);
+  const of = (name: string) => ({
+    ...{ name, sku_names: ['s-a'] },
+    ...{ default_regions: ['north'], available_regions: ['north'] },
+  });
   const OF_SKU = [{ kind: 'SKU', count: 1, names: ['s-a'] }];
   const OFF = { ...SKU, enabled: false, disabled_reason: 'Sold out.' };
 
@@ -328,14 +331,40 @@ describe('a row that the file removes', () => {
   });
 
   it('is needed as the last default image of such a SKU, together with the others that the file removes', () => {
-    const image = removed('images', { ...IMAGE, channel: 'stable', trust: 'verified' });
-    const of = (name: string) => ({ name, sku_names: ['s-a'], default_regions: ['north'] });
-    const images = { now: [of('debian'), of('ubuntu')], removed: new Set(['debian']) };
+    const image = { ...removed('images', IMAGE), name: 'debian' };
+    const images = { now: [of('debian'), of('ubuntu')], after: [of('ubuntu')] };
     assert.deepEqual(uses(image, {}, { skus: [SKU] }, images), []);
-    assert.deepEqual(uses(image, {}, { skus: [SKU] }, { ...images, removed: new Set(['debian', 'ubuntu']) }), OF_SKU);
-    assert.deepEqual(uses(image, { skus: [OFF] }, { skus: [SKU] }, { ...images, now: [of('debian')] }), []);
+    assert.deepEqual(uses(image, {}, { skus: [SKU] }, { ...images, after: [] }), OF_SKU);
+    assert.deepEqual(uses(image, { skus: [OFF] }, { skus: [SKU] }, { now: [of('debian')], after: [] }), []);
+    assert.deepEqual(
+      uses({ ...image, name: 'other' }, {}, { skus: [SKU] }, { ...images, after: [] }),
+      [],
+      'no default',
+    );
     assert.deepEqual(uses(removed('pools', { name: 'x' }), {}, {}), []);
-    assert.deepEqual([...removedImages([image, removed('pools', null)])], ['x']);
+  });
+
+  it('is not the only way to lose a default image: each change of one counts with all others of the file', () => {
+    const changed = (name: string, over: object): PlannedChange =>
+      ({
+        ...{ section: 'images', name, action: 'update', before: IMAGE },
+        after: { ...IMAGE, name, channel: 'stable', trust: 'verified', ...over },
+      }) as never;
+    const now = [of('debian'), { ...of('ubuntu'), default_regions: [] }];
+    const loses = (...changes: readonly PlannedChange[]) =>
+      changes.flatMap((change) => uses(change, {}, { skus: [SKU] }, { now, after: imagesAfter(now, changes) }));
+    for (const over of [{ channel: 'candidate' }, { trust: 'unverified' }, { sku_names: [] }])
+      assert.deepEqual(loses(changed('debian', over)), OF_SKU);
+    assert.deepEqual(loses(changed('debian', { display_name: 'Renamed' })), []);
+    assert.deepEqual(
+      loses(changed('debian', { channel: 'candidate' }), changed('ubuntu', {})),
+      [],
+      'the other takes over',
+    );
+    const gone = { ...removed('images', IMAGE), name: 'debian' };
+    assert.deepEqual(imagesAfter(now, [gone, removed('pools', null)]), [now[1]]);
+    assert.deepEqual([changesImages([gone]), changesImages([removed('pools', null)])], [true, false]);
+    assert.equal(changesImages([{ ...gone, before: null } as never]), false);
   });
 
   it('is a problem of the file where a SKU drops the GPU count of a VM profile that stays', () => {

@@ -7,16 +7,7 @@
  * deleted limit is such a one again. The digest is an argument, so that these rules also run without node:crypto.
  */
 import { SITE_FILE_VERSION, SITE_SECTIONS, type SiteChange, type SiteFile, type Static } from '@gpuaas/contract';
-import {
-  type CatalogUse,
-  gpuCountsProblem,
-  gpuCountUses,
-  profileUses,
-  switchAfter,
-  useOf,
-  vmProfileProblem,
-} from './catalog.ts';
-import { type DefaultImage, skusLosingDefault } from './image-default.ts';
+import { gpuCountsProblem, gpuCountUses, imageSkuProblem, switchAfter, vmProfileProblem } from './catalog.ts';
 
 export type Site = Static<typeof SiteFile>;
 /** A site with every section. */
@@ -331,7 +322,10 @@ const listProblems = (site: Site, actual: WholeSite, world: SiteWorld): SiteProb
 
   const current = new Map(actual.images.map((image) => [image.name, image as AnyRow]));
   for (const [index, image] of (site.images ?? []).entries()) {
-    for (const [at, name] of image.sku_names.entries()) needSku(`/images/${index}/sku_names/${at}`, name);
+    for (const [at, name] of image.sku_names.entries()) {
+      const problem = imageSkuProblem(name, [...skus.values()]);
+      if (problem !== null) complain(`/images/${index}/sku_names/${at}`, problem.problem, problem.code);
+    }
     const row = SITE_RULES.images.canonical(image);
     const before = current.get(image.name);
     const known = world.image_versions.find((one) => one.image_name === image.name && one.digest === image.digest);
@@ -416,36 +410,6 @@ export const planSite = (file: Site, actual: WholeSite, world: SiteWorld): SiteP
   const text = JSON.stringify([wanted, only(actual, wanted), changes]);
   return { problems: [], changes, hash: world.digest(text).slice(0, HASH_DIGITS) };
 };
-
-/** What the file needs of a row that it removes, beside what the site itself uses: SKUs that it leaves enabled. */
-export const usesInFile = (
-  change: PlannedChange,
-  file: Site,
-  actual: Site,
-  images: Readonly<{ now: readonly DefaultImage[]; removed: ReadonlySet<string> }>,
-): CatalogUse[] => {
-  const skus = (file.skus ?? actual.skus ?? []).map(SITE_RULES.skus.canonical);
-  if (change.section === 'vm_profiles' && change.before !== null) {
-    const { before } = change;
-    const others = (file.vm_profiles ?? []).map(SITE_RULES.vm_profiles.canonical);
-    return profileUses(
-      before,
-      skus.find(({ name }) => name === before.sku_name),
-      others,
-    );
-  }
-  if (change.section !== 'images' || change.before === null) return [];
-  const { sku_names } = change.before;
-  const left = images.now.filter(({ name }) => !images.removed.has(name));
-  return useOf(
-    'SKU',
-    skusLosingDefault(skus, images.now, left).filter((name) => sku_names.includes(name)),
-  );
-};
-
-/** The images that a plan retires. */
-export const removedImages = (changes: readonly PlannedChange[]): ReadonlySet<string> =>
-  new Set(changes.filter(({ section, after }) => section === 'images' && after === null).map(({ name }) => name));
 
 /** The file of a site: prices without a time have none. */
 export const fileOf = (site: WholeSite): WholeSite => ({

@@ -345,7 +345,6 @@ test('the snapshot is the scheduler’s input: a replay chooses the node that a 
       allowed_gpu_counts: [1, 2, 4, 8],
       gpus_per_node: 8,
       tenant_id: ada.organization_id,
-      image: null,
       quota_gpus_remaining: null,
     },
     seen as Snapshot,

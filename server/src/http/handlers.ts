@@ -214,6 +214,7 @@ export const handlers = {
   adminNodeImageVerify: nodeImage.verify,
   adminNodeDiskList: diskOwnership.list,
   adminNodeDiskApprove: diskOwnership.own,
+  adminNodeDiskExclude: diskOwnership.exclude,
   adminNodeDiskRevoke: diskOwnership.revoke,
   adminCapacityList: capacity.fleetList,
   adminCapacityHistoryList: capacityHistory.historyList,

@@ -12,7 +12,6 @@ const request: PlacementRequest = {
   allowed_gpu_counts: [1, 2, 4],
   gpus_per_node: 8,
   tenant_id: 'org_a',
-  image: null,
   quota_gpus_remaining: null,
 };
 const decision = place(

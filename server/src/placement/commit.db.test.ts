@@ -52,7 +52,6 @@ describe('committing a placement', () => {
         allowed_gpu_counts: [1, 2, 4, 8],
         gpus_per_node: 8,
         tenant_id: tenant.organization_id,
-        image: null,
         quota_gpus_remaining: null,
       },
     },

@@ -36,7 +36,6 @@ const requestOf = async (reader: Reader, launch: SoldLaunch): Promise<PlacementR
   allowed_gpu_counts: [launch.gpu_count],
   gpus_per_node: launch.gpu_count,
   tenant_id: launch.organization_id,
-  image: launch.image_name,
   boot_kind: (await findGuestImage(reader, launch))?.boot_kind ?? null,
   // As it was sold; bare metal has neither.
   vm:

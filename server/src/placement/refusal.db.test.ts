@@ -25,7 +25,6 @@ test('a refused launch learns when more is expected, as soon as capacity was cou
     ...{
       allowed_gpu_counts: [8],
       tenant_id: tenant.organization_id,
-      image: null,
       vm: null,
       quota_gpus_remaining: null,
     },

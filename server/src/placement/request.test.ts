@@ -73,7 +73,6 @@ test('the scheduler receives what the catalog offers, within the remaining quota
     allowed_gpu_counts: [1, 2, 4, 8],
     gpus_per_node: 8,
     tenant_id: 'org_a',
-    image: null,
     vm: FACTS.profile,
     boot_kind: 'kernel',
     quota_gpus_remaining: 3,

@@ -26,7 +26,6 @@ const probe = (node: SchedulerNode, shape: PlacementRequest['shape'], gpuCount: 
   allowed_gpu_counts: [gpuCount],
   gpus_per_node: node.slots.length,
   tenant_id: node.pool.tenant_id ?? '',
-  image: null,
   quota_gpus_remaining: null,
 });
 

@@ -129,6 +129,7 @@ test('reserved, free, unapproved and blocked GPUs are what was delivered, in eac
     health: one(['ok', 'ok', 'ok', 'unhealthy']),
     is_runtime_passed: fc.boolean(),
     has_disks: fc.boolean(),
+    is_loose: one([false, false, true]),
     is_held: fc.boolean(),
     slots: fc.array(
       one([
@@ -144,7 +145,7 @@ test('reserved, free, unapproved and blocked GPUs are what was delivered, in eac
     claim: one([null, null, { gpu_count: 2, state: 'active' }, { gpu_count: 1, state: 'releasing' }, 'node'] as const),
   });
   const plans = fc.sample(plan, { numRuns: 60, seed: Math.floor(Math.random() * 2 ** 31) });
-  for (const { mode, state, has_disks, slots, claim, is_held, ...facts } of plans) {
+  for (const { mode, state, has_disks, is_loose, slots, claim, is_held, ...facts } of plans) {
     const bare = await aNode(sql, {
       ...facts,
       state,
@@ -152,6 +153,11 @@ test('reserved, free, unapproved and blocked GPUs are what was delivered, in eac
       slots: false,
       ...(has_disks ? {} : { data_disks: [] }),
     });
+    if (is_loose)
+      await sql.query('update nodes set disks_found = $2 where id = $1', [
+        bare.id,
+        '[{"name": "nvme9n1", "serial": null}]',
+      ]);
     const slot_ids: string[] = [];
     for (const [index, slot] of slots.entries()) slot_ids.push(await aSlot(sql, bare.id, index, slot));
     const node = { ...bare, slot_ids };

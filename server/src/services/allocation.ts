@@ -137,8 +137,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
     capacity_shape: request.shape,
     sku_name: sku.name,
     region_name: launch.region_name,
-    // A host without a managed operating system needs no default image.
-    ...pinned(isSlice || launch.image_name !== null ? facts.image : null),
+    ...pinned(isSlice ? facts.image : null),
     gpu_count: request.gpu_count,
     storage: checked.storage,
     network: checked.network,

@@ -162,7 +162,15 @@ describe('the catalog', () => {
       assert.deepEqual(codes(refused), [409, 'conflict']);
       assert.match(refused.body.detail, new RegExp(`^Image ${first} is in use: 1 SKU \\(${site.name}\\)\\.`));
     }
-    assert.equal((await site.launch()).status, 202, 'a refusal retires nothing');
+    for (const change of [{ channel: 'candidate' }, { trust: 'unverified' }, { sku_names: ['h200-sxm-slice'] }]) {
+      const refused = await patch(`os-images/${first}`, change, 1);
+      assert.deepEqual(codes(refused), [409, 'conflict'], JSON.stringify(change));
+      assert.match(refused.body.detail, new RegExp(`1 SKU \\(${site.name}\\)\\. .* or disable the SKU\\.`));
+    }
+    const unverified = { ...newImage(first), digest: `sha256:${'ab'.repeat(32)}`, sku_names: [site.name] };
+    assert.deepEqual(codes(await post('os-images', unverified)), [409, 'conflict'], 'a new version is not verified');
+    must(await patch(`os-images/${first}`, { display_name: 'Renamed' }, 1), 200);
+    assert.equal((await site.launch()).status, 202, 'a refusal changes nothing');
     const second = `J-${site.name}`;
     await made('os-images', { ...newImage(second), trust: 'verified', sku_names: [site.name] });
     assert.equal((await retire(first)).status, 409, 'no host has fetched the other one');
@@ -174,6 +182,22 @@ describe('the catalog', () => {
     );
     must(await patch(`skus/${site.name}`, { enabled: false, disabled_reason: 'For a test.' }, 1), 200);
     must(await retire(both[0]?.status === 409 ? first : second), 200);
+  });
+
+  it('lets only one of two changes take a default image of an enabled SKU away', async () => {
+    const site = await aSite('twice');
+    must(await site.price(1), 201);
+    const second = `J-${site.name}`;
+    await made('os-images', { ...newImage(second), trust: 'verified', sku_names: [site.name] });
+    await haveImages(sql, site.name);
+    const statuses = await Promise.all([
+      patch(`os-images/I-${site.name}`, { channel: 'candidate' }, 1),
+      patch(`os-images/${second}`, { trust: 'unverified' }, 1),
+    ]);
+    assert.deepEqual(
+      statuses.map(({ status }) => status).toSorted((a, b) => a - b),
+      [200, 409],
+    );
   });
 
   it('sells at the price that is current, and a running allocation keeps its own', async () => {

@@ -1,6 +1,6 @@
 /**
- * Disks that an operator approves for wiping. The disk must have been discovered on that node, and must not be its boot
- * disk.
+ * Disks that an operator approves for wiping, or excludes from it. The disk must have been discovered on that node, and must
+ * not be its boot disk.
  */
 import { ID_PREFIXES, type PublicApi, type RequestOf } from '@gpuaas/contract';
 import type { HostFacts } from '@gpuaas/contract/node';
@@ -16,6 +16,7 @@ import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { callerId, onlyText } from '../pipeline/caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
+import { refreshSummary } from '../placement/summary.ts';
 import { getNode } from '../views/node.ts';
 import { dataDisk, endElsewhere } from '../workflows/device-proofs.ts';
 import { startRun } from '../workflows/engine/run.ts';
@@ -44,10 +45,10 @@ const seenDisk = (facts: HostFacts | undefined, serial: string) => {
   if (!('value' in facts.disks)) throw conflict(`The disks of this node could not be read: ${facts.disks.unreadable}`);
   const disk = facts.disks.value.find((found) => found.serial === serial);
   if (disk === undefined) throw conflict(REFUSALS.no_such_disk);
-  if (disk.is_boot) throw conflict('The host boots from this disk. It cannot be wiped.');
+  if (disk.is_boot)
+    throw conflict('The host boots from this disk. It cannot be wiped, and it keeps no node from being allocated.');
   if (disk.device === null)
     throw conflict('The disk has no stable name under /dev/disk/by-id, so it cannot be identified.');
-  if (disk.size_bytes === 0) throw conflict('The disk reports no size, so a wipe of it cannot be proven.');
   return { ...disk, device: disk.device };
 };
 
@@ -55,6 +56,7 @@ export const own = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDiskApp
   const node = await getNode(ctx.tx, params.node_id);
   await refuseHostChanges(ctx.tx, node.id);
   const disk = seenDisk((await findNewestFacts(ctx.tx, node.id)) as HostFacts | undefined, body.serial);
+  if (disk.size_bytes === 0) throw conflict('The disk reports no size, so a wipe of it cannot be proven.');
   await lockSummary(ctx.tx, node.id);
   const { size_bytes } = disk;
   // This wipes nothing, so it is also possible while a tenant has the disk: its cleanup needs the size.
@@ -77,11 +79,15 @@ export const own = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDiskApp
     serial: body.serial,
     device: disk.device,
     size_bytes,
+    state: 'approved',
     approved_by: callerId(ctx),
     reason: body.reason,
     correlation_id: ctx.correlation_id,
   });
-  if (row === undefined) throw new AppError('already_exists', REFUSALS.disk_approved);
+  if (row === undefined) {
+    if (await db.isExcluded(ctx.tx, node.id, body.serial)) throw conflict(REFUSALS.disk_excluded);
+    throw new AppError('already_exists', REFUSALS.disk_approved);
+  }
   await endElsewhere(ctx.tx, node.id, dataDisk(row));
   const start = {
     workflow: wipeDisk,
@@ -96,12 +102,41 @@ export const own = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDiskApp
   return view(row);
 };
 
+export const exclude = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDiskExclude'>) => {
+  const node = await getNode(ctx.tx, params.node_id);
+  await refuseHostChanges(ctx.tx, node.id);
+  const disk = seenDisk((await findNewestFacts(ctx.tx, node.id)) as HostFacts | undefined, body.serial);
+  await lockSummary(ctx.tx, node.id);
+  const slotIndex = (await db.findDiskUse(ctx.tx, node.id, body.serial))?.slot_index ?? null;
+  if (slotIndex !== null) throw conflict(REFUSALS.disk_of_slot(slotIndex));
+  const row = await db.insertOwnership(ctx.tx, {
+    id: mintId(ID_PREFIXES.disk_ownership),
+    node_id: node.id,
+    region_name: node.region_name,
+    serial: body.serial,
+    device: disk.device,
+    size_bytes: disk.size_bytes === 0 ? null : disk.size_bytes,
+    state: 'excluded',
+    approved_by: callerId(ctx),
+    reason: body.reason,
+    correlation_id: ctx.correlation_id,
+  });
+  if (row === undefined) throw new AppError('already_exists', REFUSALS.disk_has_decision);
+  await refreshSummary(ctx.tx, node.id);
+  ctx.target('disk_ownership', row.id);
+  ctx.note({ serial: row.serial, reason: body.reason });
+  return view(row);
+};
+
 export const revoke = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDiskRevoke'>) => {
   const before = await db.findOwnership(ctx.tx, params.disk_ownership_id);
   if (before === undefined || before.node_id !== params.node_id) throw notFound('disk ownership');
-  const from = ['approved', 'blocked'] as const;
+  await lockSummary(ctx.tx, before.node_id);
+  const from = ['approved', 'blocked', 'excluded'] as const;
   const row = await db.moveOwnership(ctx.tx, { id: before.id, from, to: 'revoked', reason: body.reason });
   if (row === undefined) throw conflict(REFUSALS.disk_not_revocable(before.state));
+  // Without its exclusion the disk keeps the whole node from being allocated.
+  await refreshSummary(ctx.tx, before.node_id);
   ctx.target('disk_ownership', row.id);
   ctx.note({ serial: row.serial, state_before: before.state, reason: body.reason });
   return view(row);

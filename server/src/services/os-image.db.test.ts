@@ -121,9 +121,16 @@ describe('an image', () => {
     assert.equal((await launch(image.name)).status, 202);
   });
 
-  it('is refused with a name that differs only in case, for an unknown SKU, and to tenants', async () => {
+  it('is refused with a name that differs only in case, for an unknown or bare-metal SKU, and to tenants', async () => {
     assert.equal((await ops.post(IMAGES, newImage('h200-DEBIAN-12'))).status, 409);
     assert.equal((await ops.post(IMAGES, { ...newImage('lost'), sku_names: ['none'] })).status, 400);
+    const metal = { ...newImage('lost'), sku_names: ['h200-sxm-slice', 'h200-sxm-baremetal-8g'] };
+    const refused = await ops.post(IMAGES, metal);
+    assert.deepEqual(
+      [refused.status, refused.body.errors[0]?.pointer, refused.body.errors[0]?.code],
+      [400, '/body/sku_names', 'slices_only'],
+    );
+    assert.match(refused.body.detail, /h200-sxm-baremetal-8g: images are for slices/);
     assert.equal((await ada.get('/api/v1/os-images/lost')).status, 404);
     assert.equal((await ada.post(IMAGES, newImage())).status, 403);
   });

@@ -9,10 +9,10 @@ import type { Reader, Tx } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import * as db from '../db/os-image.ts';
 import { listSkus, lockSkusOfImage } from '../db/sku.ts';
-import { useOf } from '../domain/catalog.ts';
+import { imageSkuProblem, useOf } from '../domain/catalog.ts';
 import { type DefaultImage, imageDefault, skusLosingDefault } from '../domain/image-default.ts';
-import { FIELD_MESSAGES, REFUSALS } from '../domain/sentences.ts';
-import { AppError, conflict, notFound } from '../errors.ts';
+import { REFUSALS } from '../domain/sentences.ts';
+import { conflict, invalidField, notFound } from '../errors.ts';
 import { resourceChanged } from '../pipeline/caller.ts';
 import { listPage } from '../pipeline/page.ts';
 import { assertCurrent, assertUnused } from './catalog-rules.ts';
@@ -123,11 +123,8 @@ export const adminGet = (ctx: ReadCtx, { params }: Req<'adminOsImageGet'>) =>
 
 const setSkus = async (tx: Tx, name: string, sku_names: readonly string[]): Promise<void> => {
   const known = await db.replaceOsImageSkus(tx, { name, sku_names });
-  const unknown = sku_names.filter((one) => !known.includes(one));
-  if (unknown.length > 0)
-    throw new AppError('invalid_request', `There is no SKU ${unknown.join(', ')}.`, {
-      errors: [{ pointer: '/body/sku_names', code: 'unknown', message: FIELD_MESSAGES.sku_unknown(unknown) }],
-    });
+  const [problem] = sku_names.flatMap((one) => imageSkuProblem(one, known) ?? []);
+  if (problem !== undefined) throw invalidField('sku_names', problem.problem, problem.code);
 };
 
 /** A new image, a new version of one, or a retired image that comes back with the version it had. */
@@ -170,7 +167,8 @@ const ALL = { after: null, limit: 1_000_000 };
 export const listDefaults = async (reader: Reader): Promise<DefaultImage[]> =>
   (await db.listOsImages(reader, ALL, null)).map((row) => {
     const { name, sku_names, default_regions } = tenantView(row);
-    return { name, sku_names, default_regions };
+    const available_regions = row.regions.flatMap((one) => (one.is_available ? one.region_name : []));
+    return { name, sku_names, default_regions, available_regions };
   });
 
 /** Refused where an enabled SKU would be left without a default image that it has; two such changes wait for each other. */
@@ -199,7 +197,7 @@ const retireVersion = async (tx: Tx, name: string, digest: string, reason: strin
 };
 
 export const register = async (ctx: WriteCtx, { body }: Req<'adminOsImageRegister'>) => {
-  const row = await createImage(ctx.tx, body);
+  const row = await keepingDefaults(ctx.tx, body.name, () => createImage(ctx.tx, body));
   const { channel, trust, sku_names } = row;
   ctx.note({
     image_name: body.name,
@@ -215,7 +213,10 @@ export const register = async (ctx: WriteCtx, { body }: Req<'adminOsImageRegiste
 };
 
 export const update = async (ctx: WriteCtx, { params, body, if_match }: Req<'adminOsImageUpdate'>) => {
-  const { before, after } = await updateImage(ctx.tx, params.image_name, body, if_match);
+  const { image_name } = params;
+  const { before, after } = await keepingDefaults(ctx.tx, image_name, () =>
+    updateImage(ctx.tx, image_name, body, if_match),
+  );
   ctx.note({
     display_name_before: before.display_name,
     display_name_after: after.display_name,

@@ -109,6 +109,23 @@ describe('the site as a file', () => {
     assert.equal(image.length, images.length);
     assert.match(image.join(), new RegExp(`^Image H200-ubuntu-24.04-gpuaas-slice ${use}`));
     assert.deepEqual(await blockersOf({ version: 1, images: images.slice(1) }), [], 'another default image is left');
+    const candidates = (some: typeof images) => some.map((one) => ({ ...one, channel: 'candidate' as const }));
+    const changed = await blockersOf({ version: 1, images: candidates(images) });
+    assert.match(changed.join(), new RegExp(`^Image H200-ubuntu-24.04-gpuaas-slice ${use}`));
+    assert.equal((await apply({ version: 1, images: candidates(images) })).status, 409);
+    assert.deepEqual(
+      await blockersOf({ version: 1, images: [...candidates(images.slice(1)), ...images.slice(0, 1)] }),
+      [],
+      'one stays the default',
+    );
+    const metal = await plan({
+      version: 1,
+      images: images.map((one) => ({ ...one, sku_names: ['h200-sxm-baremetal-8g'] })),
+    });
+    assert.deepEqual(
+      [metal.status, metal.body.errors[0].pointer, metal.body.errors[0].code],
+      [400, '/body/site/images/0/sku_names/0', 'slices_only'],
+    );
     const counts = (allowed_gpu_counts: number[]) =>
       skus.map((one) => (one.capacity_shape === 'gpu_slice' ? { ...one, allowed_gpu_counts } : one));
     const dropped = await plan({ version: 1, skus: counts([1, 2, 8]) });

@@ -36,15 +36,14 @@ import {
   fileOf,
   type PlannedChange,
   planSite,
-  removedImages,
   type Site,
   type SiteRow,
   type SiteSection,
   type SiteWorld,
-  usesInFile,
   type WholeSite,
 } from '../domain/site.ts';
 import { changeView, movesPool } from '../domain/site-change.ts';
+import { changesImages, imagesAfter, usesInFile } from '../domain/site-uses.ts';
 import { AppError, conflict } from '../errors.ts';
 import { principalOf } from '../pipeline/caller.ts';
 import { createGroupMapping } from './group-mapping.ts';
@@ -149,9 +148,9 @@ const usesOf = async (
     const { node_count = 0 } = (await findPool(reader, name)) ?? {};
     return node_count === 0 ? null : REFUSALS.pool_has_nodes(name, node_count);
   }
+  if (section === 'images') return inUseSentence('image', name, inFile(change));
   if (change.after !== null) return null;
   if (section === 'vm_profiles') return inUseSentence('VM profile', name, inFile(change));
-  if (section === 'images') return inUseSentence('image', name, inFile(change));
   if (section === 'regions') return inUseSentence('region', name, await listRegionUses(reader, name));
   if (section === 'skus') return inUseSentence('SKU', name, await listSkuUses(reader, name));
   const pool = section === 'pools' ? await findPool(reader, name) : undefined;
@@ -159,8 +158,8 @@ const usesOf = async (
 };
 
 const planView = async (reader: Reader, plan: Planned, file: Site, { site }: Reading) => {
-  const removed = removedImages(plan.changes);
-  const images = { now: removed.size === 0 ? [] : await listDefaults(reader), removed };
+  const now = changesImages(plan.changes) ? await listDefaults(reader) : [];
+  const images = { now, after: imagesAfter(now, plan.changes) };
   const changes = [];
   for (const change of plan.changes) {
     const use = await usesOf(reader, change, (one) => usesInFile(one, file, site, images));

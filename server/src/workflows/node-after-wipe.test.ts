@@ -34,7 +34,6 @@ const aNode = (slots: readonly SchedulerSlot[]): SchedulerNode => ({
   health: 'ok',
   runtime_validated: true,
   oldest_claim_at_s: 10,
-  image_names: null,
   slots,
   partitions: null,
 });

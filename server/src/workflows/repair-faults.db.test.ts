@@ -35,7 +35,7 @@ const open = async (t: TestContext) => {
     const disk = { serial: `SN-${id}`, device: `/dev/disk/by-id/${id}`, size_bytes: DISK_BYTES };
     const facts = { id, node_id, region_name: REGION, ...disk };
     const by = { approved_by: 'usr_00000000000000000000000000', reason: 'Test.', correlation_id: mintId('cor') };
-    await database.write(PLATFORM, (tx) => insertOwnership(tx, { ...facts, ...by }));
+    await database.write(PLATFORM, (tx) => insertOwnership(tx, { ...facts, ...by, state: 'approved' }));
     return id;
   };
   return { database, sql, node, approve, answer: async () => void (await playHost(database)) };

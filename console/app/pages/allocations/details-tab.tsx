@@ -64,6 +64,8 @@ const OperatorView = ({ allocation }: Readonly<{ allocation: Allocation }>) => {
   );
 };
 
+const NODE_SYSTEM = 'operating system of the node';
+
 export const DetailsTab = ({ allocation }: Readonly<{ allocation: Allocation }>) => {
   const nameOf = usePeople(allocation.project_id, [allocation.requested_by]);
   const isOperator = refusalOf(useMe(), 'admin.allocation.read') === null;
@@ -80,7 +82,7 @@ export const DetailsTab = ({ allocation }: Readonly<{ allocation: Allocation }>)
               ['VM profile', placement.vm_profile ?? NONE],
               ['vCPUs', placement.vcpu_count ?? NONE],
               ['Memory', placement.memory_mib === null ? NONE : bytes(placement.memory_mib * 1024 ** 2)],
-              ['Image', allocation.image_name ?? NONE],
+              ['Image', allocation.image_name ?? (allocation.capacity_shape === 'baremetal' ? NODE_SYSTEM : NONE)],
               ['Image digest', copied(allocation.image_digest, 'image digest')],
               ['Storage', allocation.storage],
               ['Network', allocation.network ?? NONE],

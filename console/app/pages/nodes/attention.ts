@@ -43,6 +43,12 @@ export const flagsOf = (node: SlotMapRow): readonly NodeFlag[] => {
       flag('health unknown', 'warn', 'Not schedulable until health is known.'),
     quarantined > 0 && flag('quarantined slots', 'warn', `${count(quarantined, 'slot')} quarantined until repaired.`),
     node.gpu_model_conflict !== null && flag('other GPU model', 'bad', node.gpu_model_conflict),
+    node.unapproved_disks.length > 0 &&
+      flag(
+        'disk approval',
+        'warn',
+        `Not schedulable as bare metal: ${count(node.unapproved_disks.length, 'disk')} neither approved for wiping nor excluded.`,
+      ),
     node.has_hardware_change &&
       flag('hardware change', 'warn', 'The latest discovery differs from the approved slots.'),
     node.finding_count > 0 &&

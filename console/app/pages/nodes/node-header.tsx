@@ -89,6 +89,9 @@ export const NodeHeader = ({ node, agent }: Readonly<{ node: Node; agent: Agent 
   </dl>
 );
 
+const diskWords = ({ unapproved_disks: disks }: Node): string =>
+  `${disks.length === 1 ? 'disk' : 'disks'} ${disks.map(({ name, serial }) => serial ?? name).join(', ')}`;
+
 /** Required operator actions, each with a link. */
 export const nodeNotices = (
   node: Node,
@@ -103,6 +106,14 @@ export const nodeNotices = (
       ]
     : []),
   ...(node.gpu_model_conflict === null ? [] : [{ text: node.gpu_model_conflict, tab: 'candidates' as const }]),
+  ...(node.unapproved_disks.length === 0
+    ? []
+    : [
+        {
+          text: `The node is not allocated as bare metal: a release would not wipe ${diskWords(node)}. Approve or exclude each disk.`,
+          tab: 'candidates' as const,
+        },
+      ]),
   ...(node.has_hardware_change
     ? [{ text: 'The latest discovery differs from the approved slots.', tab: 'candidates' as const }]
     : []),

@@ -1,7 +1,7 @@
 import { type AdminOsImage, BOOT_KIND_LABELS, DRIVER_STRATEGY_LABELS } from '@gpuaas/sdk';
 import { Link } from '@tanstack/react-router';
 import { bytes } from '../../../format/size.ts';
-import { useSkuChoices } from '../../../resource/choices.ts';
+import { useSliceSkuChoices } from '../../../resource/choices.ts';
 import { type FieldWords, type Form, fieldsOf, sends, type Values } from '../../../resource/form.ts';
 import { adminOsImageRegister, adminOsImageRetire, adminOsImageUpdate } from '../../../resource/inputs.gen.ts';
 import type { Resource } from '../../../resource/resource-section.tsx';
@@ -12,7 +12,12 @@ import { REASON } from './shared-fields.ts';
 type Version = AdminOsImage['versions'][number];
 
 const USE = {
-  sku_names: { label: 'SKUs', description: 'That can use the image.', useChoices: useSkuChoices, flag: 'sku' },
+  sku_names: {
+    label: 'SKUs',
+    description: 'SKUs of slices that can use the image.',
+    useChoices: useSliceSkuChoices,
+    flag: 'sku',
+  },
   channel: {
     label: 'Channel',
     description: 'A launch that names no image gets a stable one.',
