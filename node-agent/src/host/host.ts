@@ -128,7 +128,14 @@ export type GuestReport = Readonly<{
   gpu_count: number | null;
   checks: readonly GuestCheck[];
 }>;
-export type VmPlan = Readonly<{ name: string; allocation_id: string; plan: BundlePlan; seed: Seed }>;
+export type VmPlan = Readonly<{
+  name: string;
+  allocation_id: string;
+  plan: BundlePlan;
+  /** Whether the fabric functions of its slots are passed through. Otherwise they stay bound on the host. */
+  passes_fabric: boolean;
+  seed: Seed;
+}>;
 export type Domain = Readonly<{
   name: string;
   /** From the ownership tag; null for an unmanaged domain. */
