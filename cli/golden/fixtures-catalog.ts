@@ -83,7 +83,11 @@ const dedicated: Pool = {
 const noHost =
   'demo-h200-01 in eu-north-1 could not fetch it: http://images.example/ has no image rocky-9. Correct the image source of the host, then: gpuaas admin node image pull NODE rocky-9';
 
-export const catalogAnswers = (region: Region, { enabled, disabled_reason, ...sku }: Sku, image: AdminOsImage) => {
+export const catalogAnswers = (
+  region: Region,
+  { enabled, disabled_reason, fabric: _, ...sku }: Sku,
+  image: AdminOsImage,
+) => {
   const adminSku: AdminSku = { ...sku, enabled, disabled_reason, blockers: [], gpu_ids: [] };
   const unpriced = { ...adminSku, gpu_hourly_price: null, blockers: ['It has no price yet.'] };
   const closed = { ...region, name: 'eu-west-1', enabled: false, disabled_reason: 'Hosts arrive next month.' };

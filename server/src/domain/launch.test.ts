@@ -76,6 +76,7 @@ test('a launch that can never work is refused with the invalid field', () => {
   assert.equal(wrong({ storage: 'formatted', gpu_count: 1 }, {}), 'storage');
   const bareMetal = { sku: { ...launch.sku, capacity_shape: 'baremetal' as const } };
   assert.equal(wrong({ network: 'private_nat' }, bareMetal), 'network');
+  assert.equal(wrong({ network: 'fabric' }, {}), 'network');
 });
 
 test('the unavailable reasons of the contract are the scheduler’s', () => {

@@ -12,6 +12,7 @@ import { endPrices } from '../db/sku-price.ts';
 import { retireProfilesOf } from '../db/sku-vm-profile.ts';
 import { listSkuUses } from '../db/statements/catalog-use.ts';
 import { gpuCountsProblem, gpuCountUses, SWITCHED_ON, skuAvailability, skuBlockers } from '../domain/catalog.ts';
+import { fabricOf } from '../domain/fabric.ts';
 import { gpuIdsProblem } from '../domain/gpu-model.ts';
 import { invalidField, notFound } from '../errors.ts';
 import { resourceChanged } from '../pipeline/caller.ts';
@@ -39,7 +40,14 @@ export const skuSpecOf = (row: db.SkuRow): Required<SkuSpec> => ({
   disabled_reason: row.disabled_reason,
 });
 
-const view = ({ gpu_hourly_price_minor, currency, has_image: _, has_default_image: __, ...sku }: db.SkuRow) => ({
+const view = ({
+  gpu_hourly_price_minor,
+  currency,
+  has_image: _,
+  has_default_image: __,
+  regions: ___,
+  ...sku
+}: db.SkuRow) => ({
   ...sku,
   required_parts: sku.capacity_shape === 'gpu_slice' ? [...SLOT_PARTS] : [],
   gpu_hourly_price:
@@ -47,7 +55,11 @@ const view = ({ gpu_hourly_price_minor, currency, has_image: _, has_default_imag
 });
 const tenantView = (row: db.SkuRow) => {
   const { gpu_ids: _, ...shown } = view(row);
-  return { ...shown, ...skuAvailability(row) };
+  const fabric = row.regions.map(({ name: region_name, fabric_isolation }) => ({
+    region_name,
+    ...fabricOf({ capacity_shape: row.capacity_shape, fabric_isolation }),
+  }));
+  return { ...shown, ...skuAvailability(row), fabric };
 };
 const operatorView = (row: db.SkuRow) => ({ ...view(row), blockers: skuBlockers(row) });
 const nameOf = (row: db.SkuRow): string => row.name;
