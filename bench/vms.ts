@@ -87,6 +87,7 @@ const measureOverhead = (): Promise<Measurement> =>
           name: 'by-hand',
           allocation_id: lab.held.allocation_id,
           plan: { mac_address: hand.mac_address } as never,
+          passes_fabric: false,
           seed: { hostname: 'by-hand', ssh_public_keys: [lab.tenant.public_key], user_data: null },
         },
         { username: 'ubuntu', accelerators: [] },

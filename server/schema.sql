@@ -573,10 +573,12 @@ create table regions (
   allows_wipe_override boolean default false not null,
   retired_at timestamp with time zone,
   is_live boolean generated always as ((retired_at IS NULL)) stored not null,
+  fabric_isolation text default 'none'::text not null,
   constraint regions_pkey PRIMARY KEY (name),
   constraint region_life UNIQUE (name, is_live),
   constraint region_policy UNIQUE (name, allows_wipe_override),
   constraint regions_check CHECK (enabled = (disabled_reason IS NULL)),
+  constraint regions_fabric_isolation_check CHECK (fabric_isolation = 'none'::text),
   constraint regions_name_check CHECK (name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text),
   constraint regions_wipe_minimum_check CHECK (wipe_minimum = ANY (ARRAY['clear'::text, 'purge'::text]))
 );

@@ -2,6 +2,7 @@
 
 import type { Allocation } from '@gpuaas/sdk';
 import { releaseRefusal } from '../../server/src/domain/allocation-actions.ts';
+import { fabricOf } from '../../server/src/domain/fabric.ts';
 import { launchChoices } from '../../server/src/domain/launch-choice.ts';
 import { REFUSALS } from '../../server/src/domain/sentences.ts';
 import { RELEASE_ALLOCATION } from '../../server/src/domain/workflow-steps.ts';
@@ -145,7 +146,10 @@ export const placementCases: readonly Case[] = [
     `launch one --sku h200-sxm-slice --region eu-north-1 --gpus 1 --storage formatted --dry-run ${T}`,
     {
       answers: {
-        allocationEstimate: { ...estimate, ...launchChoices({ capacity_shape: 'gpu_slice', gpu_count: 1 }) },
+        allocationEstimate: {
+          ...estimate,
+          ...launchChoices({ capacity_shape: 'gpu_slice', gpu_count: 1, fabric_isolation: 'none' }),
+        },
       },
     },
   ),
@@ -154,7 +158,11 @@ export const placementCases: readonly Case[] = [
     `launch all --sku h200-sxm-bm --region eu-north-1 --gpus 8 --dry-run ${T}`,
     {
       answers: {
-        allocationEstimate: { ...estimate, ...launchChoices({ capacity_shape: 'baremetal', gpu_count: 8 }) },
+        allocationEstimate: {
+          ...estimate,
+          ...launchChoices({ capacity_shape: 'baremetal', gpu_count: 8, fabric_isolation: 'none' }),
+          fabric: fabricOf({ capacity_shape: 'baremetal', fabric_isolation: 'none' }),
+        },
       },
     },
   ),

@@ -3,6 +3,7 @@
 import { type Allocation, EXPECTED_REASON, type Operations } from '@gpuaas/sdk';
 import { allocationActions } from '../../server/src/domain/allocation-actions.ts';
 import { expectedSentence } from '../../server/src/domain/expected-capacity.ts';
+import { fabricOf } from '../../server/src/domain/fabric.ts';
 import { launchChoices } from '../../server/src/domain/launch-choice.ts';
 import { progressOf } from '../../server/src/domain/progress.ts';
 import { PROVISION_SLICE } from '../../server/src/domain/workflow-steps.ts';
@@ -39,6 +40,7 @@ const active: Allocation = {
   },
   storage: 'formatted',
   network: 'private_nat',
+  fabric: fabricOf({ capacity_shape: 'gpu_slice', fabric_isolation: 'none' }),
   state: 'active',
   state_reason: null,
   state_since: time,
@@ -129,7 +131,8 @@ export const estimate: Operations['allocationEstimate']['response'] = {
   code: null,
   reasons: [],
   alternatives: [],
-  ...launchChoices({ capacity_shape: 'gpu_slice', gpu_count: 4 }),
+  ...launchChoices({ capacity_shape: 'gpu_slice', gpu_count: 4, fabric_isolation: 'none' }),
+  fabric: fabricOf({ capacity_shape: 'gpu_slice', fabric_isolation: 'none' }),
   expected: null,
 };
 const EXPECTED = { gpus: 12, at: '2026-11-15T10:45:00.000Z', kind: 'release' } as const;

@@ -102,7 +102,7 @@ export const notEverywhere = {
 
 export const catalogAnswers = (
   tenantRegion: Region,
-  { enabled, disabled_reason, ...sku }: Sku,
+  { enabled, disabled_reason, fabric: _, ...sku }: Sku,
   image: AdminOsImage,
 ) => {
   const adminSku: AdminSku = { ...sku, enabled, disabled_reason, blockers: [], gpu_ids: [], allocation_count: 3 };

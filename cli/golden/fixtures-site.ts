@@ -76,6 +76,7 @@ const site: SiteFile = {
       display_name: 'Buffalo, United States',
       wipe_minimum: 'clear',
       allows_wipe_override: false,
+      fabric_isolation: 'none',
       enabled: true,
       disabled_reason: null,
     },

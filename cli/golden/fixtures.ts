@@ -15,6 +15,7 @@ import type {
   WorkflowRun,
   WorkflowStep,
 } from '@gpuaas/sdk';
+import { fabricOf } from '../../server/src/domain/fabric.ts';
 import { RELEASE_ALLOCATION } from '../../server/src/domain/workflow-steps.ts';
 import { agentAnswers } from './fixtures-agent.ts';
 import { placementIds } from './fixtures-allocation.ts';
@@ -52,6 +53,7 @@ const region: Region = {
   disabled_reason: null,
   wipe_minimum: 'purge',
   allows_wipe_override: false,
+  fabric_isolation: 'none',
   retired_at: null,
   version: 4,
 };
@@ -68,6 +70,7 @@ const sku: Sku = {
   vm_profiles: [{ name: 'h200_1g_24c_64g', gpu_count: 1, vcpu_count: 24, memory_mib: 65_536, is_default: true }],
   enabled: true,
   disabled_reason: null,
+  fabric: [{ region_name: 'eu-north-1', ...fabricOf({ capacity_shape: 'gpu_slice', fabric_isolation: 'none' }) }],
   retired_at: null,
   version: 5,
 };

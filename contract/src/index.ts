@@ -60,10 +60,13 @@ export {
 } from './public/allocation.ts';
 export { EXPECTED_KINDS, EXPECTED_REASON } from './public/capacity.ts';
 export { SLOT_PARTS } from './public/catalog.ts';
+export { FABRIC_ISOLATIONS, FABRIC_PROVIDERS, type FabricIsolation } from './public/fabric.ts';
 export { api, type OperationId, type PublicApi } from './public/index.ts';
 export {
   DATA_DISK_DIRECTORY,
+  NETWORK_CHOICES,
   NETWORK_KINDS,
+  type NetworkChoice,
   type NetworkKind,
   STORAGE_KINDS,
   type StorageKind,

@@ -62,6 +62,7 @@ export const hostProfile = (given: Partial<HostProfile> = {}): HostProfile => ({
 export const machineOf = (gpus: number, given: Partial<VmPlan['plan']> = {}): VmPlan => ({
   name: domainName(ALLOCATION),
   allocation_id: ALLOCATION,
+  passes_fabric: true,
   plan: {
     boot_slot_id: 'slt_0',
     slots: Array.from({ length: gpus }, (_, index) => ({

@@ -137,6 +137,8 @@ export type AdminRegion = {
   wipe_minimum: 'clear' | 'purge';
   /** Whether a wipe that two operators accept without proof makes a slot schedulable. */
   allows_wipe_override: boolean;
+  /** Provider that keeps tenants apart on the fabric. With `none`, the fabric function of a slot is not passed into its VM. */
+  fabric_isolation: 'none';
   /** When it was retired; null while it is in use. */
   retired_at: string | null;
   version: number;
@@ -235,6 +237,7 @@ export type Allocation = {
   storage: 'raw' | 'formatted';
   /** Network of a slice; null for bare metal, which uses that of its node. */
   network: 'private_nat' | null;
+  fabric: FabricOffer;
   state: 'requested' | 'provisioning' | 'active' | 'releasing' | 'released' | 'failed' | 'release_failed';
   state_reason: string | null;
   /** When this state began. */
@@ -563,6 +566,13 @@ export type ExpectedCapacity = {
   at: string;
   /** `release`: allocations reach their maximum duration, then cleanup. `cleanup`: it runs now. */
   kind: 'release' | 'cleanup';
+};
+
+export type FabricOffer = {
+  /** Whether it reaches the fabric. */
+  available: boolean;
+  /** What it gets, or why it gets nothing, as a sentence. */
+  detail: string;
 };
 
 export type FoundDisk = {
@@ -1231,6 +1241,8 @@ export type Region = {
   wipe_minimum: 'clear' | 'purge';
   /** Whether a wipe that two operators accept without proof makes a slot schedulable. */
   allows_wipe_override: boolean;
+  /** Provider that keeps tenants apart on the fabric. With `none`, the fabric function of a slot is not passed into its VM. */
+  fabric_isolation: 'none';
   /** When it was retired; null while it is in use. */
   retired_at: string | null;
   version: number;
@@ -1249,6 +1261,8 @@ export type RegionSpec = {
   wipe_minimum?: 'clear' | 'purge' | undefined;
   /** Whether a two-person override makes a slot schedulable (default: false). */
   allows_wipe_override?: boolean | undefined;
+  /** Provider that keeps tenants apart on the fabric (default: none). With `none`, VMs started from then on have no fabric function. */
+  fabric_isolation?: 'none' | undefined;
 };
 
 export type RestoreStatus = {
@@ -1497,6 +1511,14 @@ export type Sku = {
   enabled: boolean;
   /** Why it cannot be launched, as a sentence. */
   disabled_reason: string | null;
+  /** Fabric in each region, by name. */
+  fabric: {
+    region_name: string;
+    /** Whether it reaches the fabric. */
+    available: boolean;
+    /** What it gets, or why it gets nothing, as a sentence. */
+    detail: string;
+  }[];
   /** When it was retired; null while it is in use. */
   retired_at: string | null;
   version: number;
@@ -3224,7 +3246,7 @@ export type Operations = {
       }[];
       /** All choices in order. The first available one is the default of a launch. */
       network: {
-        name: 'private_nat';
+        name: 'private_nat' | 'fabric';
         label: string;
         /** What the tenant gets, as sentences. */
         description: string;
@@ -3232,6 +3254,7 @@ export type Operations = {
         /** Why it is not available for this launch, as a sentence. */
         reason: string | null;
       }[];
+      fabric: FabricOffer;
       /** The next known increase; null where none is known. No promise: allocations end earlier or are extended, and others launch. */
       expected: ExpectedCapacity | null;
     };
@@ -3263,7 +3286,7 @@ export type Operations = {
         /** Data disks as blank block devices (raw), or with ext4 and mounted at /data/1, /data/2 and so on (formatted). The default is the first choice that the estimate lists as available. */
         storage?: 'raw' | 'formatted' | undefined;
         /** Network of a slice. The default is the first choice that the estimate lists as available. */
-        network?: 'private_nat' | undefined;
+        network?: 'private_nat' | 'fabric' | undefined;
         /** Cloud-config or script for its first start, at most 64 KiB. For slices. */
         user_data?: string | undefined;
       };
@@ -4228,7 +4251,7 @@ export type Operations = {
     };
     response: AdminRegion;
   };
-  /** Enable a region, disable it with a reason tenants read, or set its rules for wipes. A minimum of `purge` blocks approval of a disk that can only be cleared, and leaves a slot whose disk cannot meet it in cleanup_blocked. When overrides are no longer allowed, slots that one made available are quarantined. */
+  /** Enable a region, disable it with a reason tenants read, or set its rules for wipes and fabric. A minimum of `purge` blocks approval of a disk that can only be cleared, and leaves a slot whose disk cannot meet it in cleanup_blocked. When overrides are no longer allowed, slots that one made available are quarantined. */
   adminRegionUpdate: {
     request: {
       params: {
@@ -4246,6 +4269,8 @@ export type Operations = {
         wipe_minimum?: 'clear' | 'purge' | undefined;
         /** Whether a two-person override makes a slot schedulable (default: false). */
         allows_wipe_override?: boolean | undefined;
+        /** Provider that keeps tenants apart on the fabric (default: none). With `none`, VMs started from then on have no fabric function. */
+        fabric_isolation?: 'none' | undefined;
       } | undefined;
     };
     response: AdminRegion;

@@ -1,4 +1,5 @@
 /** Any valid site file of a few names, its lists in any order. The organizations acme (project default) and globex must exist. */
+import { FABRIC_ISOLATIONS } from '@gpuaas/contract';
 import fc from 'fast-check';
 import type { Site } from '../src/domain/site.ts';
 
@@ -11,8 +12,13 @@ const switches = fc.constantFrom({}, { enabled: true }, { enabled: false, disabl
 
 const regions = named(['r-a', 'r-b', 'r-c'], (name) =>
   fc
-    .record({ display_name: text, wipe: fc.constantFrom({}, { wipe_minimum: 'purge' as const }), on: switches })
-    .map(({ wipe, on, ...row }) => ({ name, ...row, ...wipe, ...on })),
+    .record({
+      display_name: text,
+      wipe: fc.constantFrom({}, { wipe_minimum: 'purge' as const }),
+      fabric: fc.constantFrom({}, ...FABRIC_ISOLATIONS.map((fabric_isolation) => ({ fabric_isolation }))),
+      on: switches,
+    })
+    .map(({ wipe, fabric, on, ...row }) => ({ name, ...row, ...wipe, ...fabric, ...on })),
 );
 const skus = named(['s-a', 's-b', 's-c'], (name) =>
   fc

@@ -6,7 +6,7 @@ import {
   ERRORS,
   GpuaasError,
   type GpuaasErrorCode,
-  NETWORK_KINDS,
+  NETWORK_CHOICES,
   newIdempotencyKey,
   type Operations,
   STORAGE_KINDS,
@@ -60,7 +60,7 @@ const flags = {
   protect: toggle('Block release until unprotected'),
   'max-duration': duration('Release automatically this long after activation, like 4h'),
   storage: choice('Data disks: raw (blank) or formatted (ext4 at /data/1, /data/2 …) (default raw)', STORAGE_KINDS),
-  network: choice('Network of a slice; --dry-run lists what is available', NETWORK_KINDS),
+  network: choice('Network of a slice; --dry-run lists what is available', NETWORK_CHOICES),
   'user-data': text('Cloud-config or script for the first boot of a slice', 'file'),
   'dry-run': toggle('Show price, quota and fit without launching'),
   ...waitFlags,
@@ -132,10 +132,12 @@ const choicesText = (choices: readonly Choice[], asked: string | undefined): str
   const available = choices.filter((one) => one.available).map(({ name }) => name);
   const chosen = available.find((name) => asked === undefined || name === asked) ?? 'none';
   const others = available.filter((name) => name !== chosen);
-  return [
-    others.length === 0 ? chosen : `${chosen} (${chosen === 'none' ? '' : 'also '}available: ${others.join(', ')})`,
-    ...choices.flatMap(({ name, reason }) => (reason === null ? [] : [`${name} is not available: ${reason}`])),
-  ].join('. ');
+  const got =
+    others.length === 0 ? chosen : `${chosen} (${chosen === 'none' ? '' : 'also '}available: ${others.join(', ')})`;
+  const refused = choices.flatMap(({ name, reason }) =>
+    reason === null ? [] : [`${name} is not available: ${reason}`],
+  );
+  return refused.length === 0 ? got : [`${got}.`, ...refused].join(' ');
 };
 
 /** The refusal of a choice that is not available for the launch. */
@@ -159,6 +161,7 @@ const dryRun = async (cli: Cli, project_id: string, launch: Launch): Promise<voi
     'per month': price(estimate.price_per_month),
     storage: choicesText(estimate.storage, launch.flags.storage),
     network: choicesText(estimate.network, launch.flags.network),
+    fabric: estimate.fabric.detail,
     'quota after': left === null ? 'no limit' : left < 0 ? `${gpus(-left)} too few` : `${gpus(left)} left`,
   });
   const refusal =

@@ -111,6 +111,7 @@ export const allocationFields = (found: Allocation, nowMs: number, { isOwn = tru
     image: found.image_name,
     storage: found.storage,
     network: found.network,
+    fabric: found.fabric.detail,
     'time left': timeLeft(found, nowMs),
     tags: tags.length === 0 ? null : tags,
     ssh: found.ssh === null ? null : sshText(found.ssh, isOwn ? found.name : null),

@@ -18,10 +18,21 @@ const enabledText = ({ enabled, disabled_reason }: { enabled: boolean; disabled_
   enabled ? 'yes' : `no: ${disabled_reason ?? 'disabled'}`;
 
 /** A SKU with its VM profiles, as tenants and operators see it. */
-export const showSku = (cli: Cli, found: Pick<Sku, 'vm_profiles' | 'gpu_hourly_price'>): void => {
-  const { vm_profiles, gpu_hourly_price, ...rest } = found;
+export const showSku = (
+  cli: Cli,
+  found: Pick<Sku, 'vm_profiles' | 'gpu_hourly_price'> & Partial<Pick<Sku, 'fabric'>>,
+): void => {
+  const { vm_profiles, gpu_hourly_price, fabric = [], ...rest } = found;
   cli.out.item(found, { ...rest, 'price per gpu hour': priceOf(gpu_hourly_price) });
-  if (cli.out.json || vm_profiles.length === 0) return;
+  if (cli.out.json) return;
+  if (fabric.length > 0) {
+    cli.out.print('');
+    cli.out.table(fabric, [
+      { header: 'REGION', value: ({ region_name }) => region_name },
+      { header: 'FABRIC', value: ({ detail }) => detail, shrink: 'wrap' },
+    ]);
+  }
+  if (vm_profiles.length === 0) return;
   cli.out.print('');
   cli.out.table(vm_profiles, [
     { header: 'VM PROFILE', value: ({ name }) => name },
@@ -82,6 +93,7 @@ export const region: Group = {
           { header: 'REGION', value: ({ name }) => name },
           { header: 'NAME', value: ({ display_name }) => display_name, shrink: 'cut' },
           { header: 'WIPE LEVEL', value: ({ wipe_minimum }) => wipe_minimum },
+          { header: 'FABRIC', value: ({ fabric_isolation }) => fabric_isolation },
           { header: 'ENABLED', value: enabledText, shrink: 'wrap' },
         ]);
       },

@@ -107,6 +107,13 @@ export const adminRegionCreate = {
   "allows_wipe_override": {
     "kind": "boolean",
     "description": "Whether a two-person override makes a slot schedulable (default: false)."
+  },
+  "fabric_isolation": {
+    "kind": "text",
+    "description": "Provider that keeps tenants apart on the fabric (default: none). With `none`, VMs started from then on have no fabric function.",
+    "options": [
+      "none"
+    ]
   }
 } as const satisfies Inputs;
 
@@ -139,6 +146,13 @@ export const adminRegionUpdate = {
   "allows_wipe_override": {
     "kind": "boolean",
     "description": "Whether a two-person override makes a slot schedulable (default: false)."
+  },
+  "fabric_isolation": {
+    "kind": "text",
+    "description": "Provider that keeps tenants apart on the fabric (default: none). With `none`, VMs started from then on have no fabric function.",
+    "options": [
+      "none"
+    ]
   }
 } as const satisfies Inputs;
 

@@ -30,7 +30,7 @@ export type ProjectMember = Item<'projectMemberList'> & { project_id: string };
 
 export type Allocation = Omit<
   ResponseRow<'allocationGet'>,
-  'actions' | 'progress' | 'notices' | 'cost_so_far' | 'ssh' | 'placement'
+  'actions' | 'progress' | 'notices' | 'cost_so_far' | 'ssh' | 'placement' | 'fabric'
 > & {
   organization_id: string;
   node_id: string | null;

@@ -104,6 +104,7 @@ const regions = {
       ...switched(SWITCHED_ON, body),
       wipe_minimum: body.wipe_minimum ?? 'clear',
       allows_wipe_override: body.allows_wipe_override ?? false,
+      fabric_isolation: body.fabric_isolation ?? 'none',
       retired_at: null,
       version: 1,
     };

@@ -105,7 +105,7 @@ const assertNameFree = (ctx: MockCtx, name: string, except?: string): void => {
 
 export const allocation = {
   allocationEstimate: async (ctx: MockCtx, { body }: Req<'allocationEstimate'>) => {
-    const { sku, request, snapshot, refused, quota_gpus_remaining, choices } = checked(ctx, body);
+    const { sku, request, snapshot, refused, quota_gpus_remaining, choices, fabric } = checked(ctx, body);
     const fit = fitsNow(request, snapshot);
     const price = (hours: number) => ({
       amount_minor: sku.gpu_hourly_price_minor * body.gpu_count * hours,
@@ -123,6 +123,7 @@ export const allocation = {
       reasons: refused?.reasons ?? [],
       alternatives: refused?.alternatives ?? [],
       ...choices,
+      fabric,
       expected: refused?.expected ?? null,
     };
   },

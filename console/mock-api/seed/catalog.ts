@@ -107,6 +107,7 @@ const region = (name: string, display_name: string, disabled_reason: string | nu
   disabled_reason,
   wipe_minimum: 'purge' as const,
   allows_wipe_override: false,
+  fabric_isolation: 'none' as const,
   retired_at: null,
   version: 1,
 });

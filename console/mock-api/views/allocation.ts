@@ -1,9 +1,11 @@
 /** An allocation as its tenant sees it: its request, its price and its actions. Never the host. */
 import { allocationActions } from '../../../server/src/domain/allocation-actions.ts';
+import { fabricOf } from '../../../server/src/domain/fabric.ts';
 import { GUEST_USERNAME, usernameOf } from '../../../server/src/domain/host-name.ts';
 import type { PowerFacts } from '../../../server/src/domain/power.ts';
 import type { MockCtx } from '../core/context.ts';
-import type { Allocation, AllocationView } from '../core/rows.ts';
+import type { Allocation, AllocationView, Region } from '../core/rows.ts';
+import type { World } from '../core/world.ts';
 import { noticesFor } from '../simulation/health.ts';
 import { costOf } from '../simulation/usage.ts';
 import { progressOf } from './progress.ts';
@@ -20,6 +22,9 @@ const sshOf = (row: Allocation): AllocationView['ssh'] => {
   return { username, address: row.private_ip, port: 22, host_key: row.host_key };
 };
 
+const fabricIsolationIn = (world: World, name: string): Region['fabric_isolation'] =>
+  world.regions.find((one) => one.name === name)?.fabric_isolation ?? 'none';
+
 export type ViewOptions = Readonly<{
   /** Also the fields that a list leaves out. */
   isDetailed?: boolean;
@@ -35,6 +40,7 @@ export const allocationView =
     const run = run_id === null ? undefined : world.runs.get(run_id);
     return {
       ...rest,
+      fabric: fabricOf({ ...row, fabric_isolation: fabricIsolationIn(world, row.region_name) }),
       progress: withProgress ? progressOf(run, row, world.now(), isDetailed) : null,
       notices: noticesFor(world, row),
       ssh: isDetailed ? sshOf(row) : null,

@@ -1,6 +1,7 @@
 /** SKUs with their current price and VM profiles, as tenants and operators see them. */
 import { SLOT_PARTS } from '@gpuaas/contract';
 import { priceAt, skuAvailability, skuBlockers } from '../../../server/src/domain/catalog.ts';
+import { fabricOf } from '../../../server/src/domain/fabric.ts';
 import { type DefaultImage, imageDefault } from '../../../server/src/domain/image-default.ts';
 import type { OsImage, Price, Region, Sku, VmProfile } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
@@ -99,7 +100,14 @@ export const isOpen = (world: World, sku: Sku): boolean =>
 
 export const tenantSku = (world: World, sku: Sku) => {
   const { gpu_ids: _, ...shown } = view(world, sku);
-  return { ...shown, ...skuAvailability(needsOf(world, sku)) };
+  const fabric = world.regions
+    .filter(({ retired_at }) => retired_at === null)
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .map(({ name: region_name, fabric_isolation }) => ({
+      region_name,
+      ...fabricOf({ capacity_shape: sku.capacity_shape, fabric_isolation }),
+    }));
+  return { ...shown, ...skuAvailability(needsOf(world, sku)), fabric };
 };
 export const operatorSku = (world: World, sku: Sku) => ({
   ...view(world, sku),

@@ -38,6 +38,7 @@ import * as auditLog from '../public/audit-log.ts';
 import * as capacity from '../public/capacity.ts';
 import * as catalog from '../public/catalog.ts';
 import * as event from '../public/event.ts';
+import * as fabric from '../public/fabric.ts';
 import * as invitation from '../public/invitation.ts';
 import * as me from '../public/me.ts';
 import * as organization from '../public/organization.ts';
@@ -64,7 +65,7 @@ const modules = [
   ...[adminSite, adminSitePolicy, adminSignUpRequest, adminGroupMapping, quotaRequest],
   { Action, Money, Problem },
   ...[me, organization, invitation, project, serviceAccount, apiToken, sshKey, webSession],
-  ...[catalog, auditLog, event, trace, workflowRun],
+  ...[catalog, fabric, auditLog, event, trace, workflowRun],
 ];
 
 /** Exported schemas by identity: the same object is the same component wherever it is used. */

@@ -83,6 +83,11 @@ export const SshKeys = Type.Array(Type.String({ maxLength: 16_384 }), { maxItems
 export const Storage = Type.Optional(StringEnum(STORAGE_KINDS));
 /** What the agent connects the VM to; absent in tasks of an older control plane, which knew `private_nat` only. */
 export const VmNetwork = Type.Optional(StringEnum(NETWORK_KINDS));
+/**
+ * Whether the fabric function of each slot is passed into the VM. Absent: it stays bound on the host, out of reach of the
+ * guest OS. The control plane says so only where the provider of the region isolates tenants.
+ */
+export const PassesFabric = Type.Optional(Type.Boolean());
 /** What the image promises of a guest: its own program answers for each, and all must hold. */
 export const ReadinessChecks = Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$' }), { maxItems: 32 });
 /** The weakest wipe level that the region allows (default `clear`). A host may require more. */

@@ -3,6 +3,7 @@ import { Closed, DisplayText, Name, Nullable, Page, PageQuery, StringEnum } from
 import { define } from '../define.ts';
 import { WIPE_LEVELS } from '../node/wipe.ts';
 import { AdminRegion } from './catalog.ts';
+import { FABRIC_ISOLATIONS } from './fabric.ts';
 import { IncludeRetired, operatorChanges, operatorReads, operatorUpdates, Reason } from './operator.ts';
 
 const tag = 'Catalog';
@@ -16,6 +17,12 @@ const switches = {
   ),
   allows_wipe_override: Type.Optional(
     Type.Boolean({ description: 'Whether a two-person override makes a slot schedulable (default: false).' }),
+  ),
+  fabric_isolation: Type.Optional(
+    StringEnum(FABRIC_ISOLATIONS, {
+      description:
+        'Provider that keeps tenants apart on the fabric (default: none). With `none`, VMs started from then on have no fabric function.',
+    }),
   ),
 };
 
@@ -60,7 +67,7 @@ export const adminRegionApi = define({
   adminRegionUpdate: {
     ...operatorUpdates(tag),
     path: '/api/v1/admin/regions/{region_name}',
-    summary: 'Enable a region, disable it with a reason tenants read, or set its rules for wipes',
+    summary: 'Enable a region, disable it with a reason tenants read, or set its rules for wipes and fabric',
     description:
       'A minimum of `purge` blocks approval of a disk that can only be cleared, and leaves a slot whose disk cannot meet it in cleanup_blocked. When overrides are no longer allowed, slots that one made available are quarantined.',
     permission: 'admin.region.update',

@@ -4,6 +4,7 @@ import { define } from '../define.ts';
 import { Id } from '../ids.ts';
 import { ExpectedCapacity } from './capacity.ts';
 import { CAPACITY_SHAPES, imageName } from './catalog.ts';
+import { FabricOffer } from './fabric.ts';
 import { launchChoices, NETWORK_KINDS, networkChoice, STORAGE_KINDS, storageChoice } from './launch-choice.ts';
 import { STEP_OUTCOMES } from './workflow-run.ts';
 
@@ -179,6 +180,7 @@ export const Allocation = Closed({
   network: Nullable(
     StringEnum(NETWORK_KINDS, { description: 'Network of a slice; null for bare metal, which uses that of its node.' }),
   ),
+  fabric: FabricOffer,
   state: StringEnum(ALLOCATION_STATES),
   state_reason: Nullable(Type.String()),
   state_since: Time('When this state began.'),
@@ -295,6 +297,7 @@ export const allocationApi = define({
       }),
       alternatives: Type.Array(LaunchAlternative),
       ...launchChoices,
+      fabric: FabricOffer,
       expected: Nullable(ExpectedCapacity),
     }),
   },

@@ -4,6 +4,7 @@ import { define } from '../define.ts';
 import { Id } from '../ids.ts';
 import { BOOT_KINDS } from '../node/facts.ts';
 import { WIPE_LEVELS } from '../node/wipe.ts';
+import { FABRIC_ISOLATIONS, fabricOffer } from './fabric.ts';
 
 export const CAPACITY_SHAPES = ['baremetal', 'gpu_slice'] as const;
 /** The parts that each slot of a slice needs: placement, approval and the agent act on all of them. */
@@ -25,6 +26,10 @@ export const Region = Closed({
   }),
   allows_wipe_override: Type.Boolean({
     description: 'Whether a wipe that two operators accept without proof makes a slot schedulable.',
+  }),
+  fabric_isolation: StringEnum(FABRIC_ISOLATIONS, {
+    description:
+      'Provider that keeps tenants apart on the fabric. With `none`, the fabric function of a slot is not passed into its VM.',
   }),
   retired_at: RetiredAt,
   version: Type.Integer(),
@@ -67,6 +72,9 @@ export const Sku = Closed({
   ...skuFields,
   enabled: Type.Boolean({ description: 'Whether it can be launched: operators enabled it and it has a price.' }),
   disabled_reason: Nullable(Type.String({ description: 'Why it cannot be launched, as a sentence.' })),
+  fabric: Type.Array(Closed({ region_name: Type.String(), ...fabricOffer }), {
+    description: 'Fabric in each region, by name.',
+  }),
   retired_at: RetiredAt,
   version: Type.Integer(),
 });

@@ -9,8 +9,11 @@ import { Closed, Nullable, StringEnum } from '../common.ts';
 export const STORAGE_KINDS = ['raw', 'formatted'] as const;
 /** What the VM of a slice is connected to. */
 export const NETWORK_KINDS = ['private_nat'] as const;
+/** What a launch is asked for: one that no provider of a region can connect is listed, and refused with the reason. */
+export const NETWORK_CHOICES = [...NETWORK_KINDS, 'fabric'] as const;
 export type StorageKind = (typeof STORAGE_KINDS)[number];
 export type NetworkKind = (typeof NETWORK_KINDS)[number];
+export type NetworkChoice = (typeof NETWORK_CHOICES)[number];
 
 /** Where the data disks of a slice are mounted: /data/1, /data/2 and so on. */
 export const DATA_DISK_DIRECTORY = '/data';
@@ -27,7 +30,7 @@ const choiceOf = <const T extends readonly string[]>(names: T) =>
     { description: 'All choices in order. The first available one is the default of a launch.' },
   );
 
-export const launchChoices = { storage: choiceOf(STORAGE_KINDS), network: choiceOf(NETWORK_KINDS) };
+export const launchChoices = { storage: choiceOf(STORAGE_KINDS), network: choiceOf(NETWORK_CHOICES) };
 
 export const storageChoice = Type.Optional(
   StringEnum(STORAGE_KINDS, {
@@ -35,7 +38,7 @@ export const storageChoice = Type.Optional(
   }),
 );
 export const networkChoice = Type.Optional(
-  StringEnum(NETWORK_KINDS, {
+  StringEnum(NETWORK_CHOICES, {
     description: 'Network of a slice. The default is the first choice that the estimate lists as available.',
   }),
 );

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { BAREMETAL_SKU, codesOf, type Scenario } from './scenario.ts';
+import { BAREMETAL_SKU, codesOf, type Scenario, SLICE_SKU } from './scenario.ts';
 
 export const launchScenarios: readonly Scenario[] = [
   {
@@ -111,8 +111,9 @@ export const launchScenarios: readonly Scenario[] = [
         ]);
       };
       const whole = { sku_name: BAREMETAL_SKU, gpu_count: 8 };
+      // No region isolates the fabric.
       const told = (raw: boolean, formatted: boolean, private_nat: boolean) =>
-        Object.entries({ raw, formatted, private_nat });
+        Object.entries({ raw, formatted, private_nat, fabric: false });
       assert.deepEqual(await offered({ gpu_count: 2 }), told(true, true, true));
       assert.deepEqual(await offered({ gpu_count: 1 }), told(true, false, true));
       assert.deepEqual(await offered(whole), told(true, false, false));
@@ -122,6 +123,39 @@ export const launchScenarios: readonly Scenario[] = [
       assert.equal(await pointer({ ...whole, storage: 'formatted' }), '/body/storage');
       assert.equal(await pointer({ ...whole, network: 'private_nat' }), '/body/network');
       assert.equal(await pointer({ storage: 'floppy' }), '/body/storage');
+      assert.equal(await pointer({ network: 'fabric' }), '/body/network');
+    },
+  },
+  {
+    name: 'catalog, estimate and allocation say in the same words that slices have no fabric where a region does not isolate tenants',
+    play: async ({ addNode, must, refused, launch, active, project_id, region_name }) => {
+      await addNode('slice');
+      const { items } = await must('viewer', 'regionList');
+      const region = items.find((one: { name: string }) => one.name === region_name);
+      assert.equal(region.fabric_isolation, 'none');
+      const { name: _, ...body } = launch('x').body as Record<string, unknown>;
+      const { fabric, network } = await must('viewer', 'allocationEstimate', { params: { project_id }, body });
+      assert.equal(fabric.available, false);
+      const skus = (await must('viewer', 'skuList')).items;
+      const sku = skus.find((one: { name: string }) => one.name === SLICE_SKU);
+      const inRegion = sku.fabric.find((one: { region_name: string }) => one.region_name === region_name);
+      assert.deepEqual(inRegion, { region_name, ...fabric });
+      const { at } = await active('cut-off');
+      assert.deepEqual((await must('owner', 'allocationGet', at)).fabric, fabric);
+      const [listed] = network.filter((one: { name: string }) => one.name === 'fabric');
+      assert.equal(listed.available, false);
+      const [error] = (
+        await refused('invalid_request', 'owner', 'allocationCreate', launch('no', { network: 'fabric' }))
+      ).errors;
+      assert.ok(error.message.includes(listed.reason.replace(/\.$/, '')), error.message);
+      const params = { region_name };
+      await refused('invalid_request', 'operator', 'adminRegionUpdate', {
+        params,
+        body: { fabric_isolation: 'ufm' },
+        if_match: region.version,
+      });
+      const same = { params, body: { fabric_isolation: 'none' }, if_match: region.version };
+      assert.equal((await must('operator', 'adminRegionUpdate', same)).fabric_isolation, 'none');
     },
   },
   {

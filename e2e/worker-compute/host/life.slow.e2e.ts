@@ -97,6 +97,12 @@ test('an agent killed during a clone resumes it, and the VM is created once', { 
     ]),
   );
   assert.equal((await lab.ssh(second, 'hostname')).trim(), 'second');
+  // In place of a GPU there is an edu, of a fabric function a pci-testdev: the region does not isolate the fabric.
+  for (const { id, fabric, gpu_count } of [first, second]) {
+    const xml = await lab.host.libvirt.virsh('dumpxml', domainName(id));
+    assert.deepEqual([xml.match(/edu,id=stand-in/g)?.length, /pci-testdev/.test(xml)], [gpu_count, false]);
+    assert.equal(fabric.available, false);
+  }
 });
 
 test('two VMs on one host reach the internet, but not each other, the host or the metadata address', {

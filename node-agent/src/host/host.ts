@@ -136,6 +136,8 @@ export type VmPlan = Readonly<{
   seed: Seed;
   /** Of its image: `uefi` if absent. */
   boot_kind?: BootKind;
+  /** Whether the fabric functions of its slots are passed through. Otherwise they stay bound on the host. */
+  passes_fabric: boolean;
 }>;
 export type Domain = Readonly<{
   name: string;

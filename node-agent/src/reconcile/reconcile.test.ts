@@ -69,7 +69,7 @@ describe('reconciling the host', () => {
       first.vms.map(({ name, is_managed, state, ended_by }) => [name, is_managed, state, ended_by]),
       [[NAME, true, 'running', null]],
     );
-    const devices = slots.flatMap((slot) => [slot.gpu_pci_address, slot.fabric_vf_pci_address, slot.nvme_serial]);
+    const devices = slots.flatMap((slot) => [slot.gpu_pci_address, slot.nvme_serial]);
     assert.deepEqual(first.vms[0]?.devices.toSorted(), devices.toSorted());
     assert.deepEqual(
       first.leases.map((lease) => [lease.allocation_id, lease.slot_ids.length, lease.wanted, lease.is_used]),

@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { TaskSlot } from '@gpuaas/contract/node';
-import { ALLOCATION, IMAGE, OTHER, of, provision, startOf, startTestHost, type TestHost } from '../../test/slice.ts';
+import {
+  ALLOCATION,
+  IMAGE,
+  leaseOf,
+  OTHER,
+  of,
+  provision,
+  startOf,
+  startTestHost,
+  type TestHost,
+} from '../../test/slice.ts';
 import { clearFaults } from '../host/sim/fault.ts';
 import { findLease, readLeases } from '../leases.ts';
 
@@ -42,6 +52,32 @@ describe('a stopped VM', () => {
     assert.equal(await wanted(host), 'on');
     assert.deepEqual(host.sim.state().active_partitions, [4]);
     assert.equal(await host.hashes(), before);
+  });
+
+  test('has the fabric functions of its slots only where its last start said so', async (t) => {
+    const host = startTestHost(t);
+    const slots = await host.slots([0, 1]);
+    const vfs = slots.map((slot) => slot.fabric_vf_pci_address);
+    const start = (more: { passes_fabric?: true } = {}) => host.run('slice.vm_start', { ...startOf(slots), ...more });
+    const seen = async () => {
+      const { domains } = await host.sim.hypervisor.inspect();
+      return vfs.filter((vf) => domains[0]?.devices.includes(vf));
+    };
+    await host.run('slice.bundle_lease', leaseOf(slots));
+    await host.run('slice.image_clone', { ...of(slots), image: IMAGE });
+    await start({ passes_fabric: true });
+    assert.deepEqual(await seen(), vfs);
+    await start();
+    await host.run('slice.vm_reboot', { ...of(slots), is_hard: true });
+    assert.deepEqual(await seen(), vfs, 'it runs on as it is');
+    await stop(host, slots);
+    await start();
+    assert.deepEqual(await seen(), []);
+    for (const vf of vfs)
+      assert.equal((await host.sim.pci.list()).find((one) => one.address === vf)?.driver, 'vfio-pci', 'out of use');
+    await stop(host, slots);
+    await start({ passes_fabric: true });
+    assert.deepEqual(await seen(), vfs);
   });
 
   test('is powered off when it does not respond, and at once without a grace period', async (t) => {

@@ -1,7 +1,8 @@
 /**
  * `slice.vm_start`: the fabric partition, the devices, the network and then the VM. A guest that boots before its
  * partition is active never joins the fabric, so the order matters. If the VM does not start, everything is undone;
- * devices stay on vfio-pci, where a slice host keeps them. A stopped VM is started in the same way, because the host
+ * devices stay on vfio-pci, where a slice host keeps them. Fabric functions are bound with the rest, so that the host does
+ * not use them, and passed through only where the task says so. A stopped VM is started in the same way, because the host
  * may have changed meanwhile; if that fails, it keeps its definition and is off.
  */
 
@@ -49,6 +50,7 @@ export const vmStart: TaskHandler<'slice.vm_start'> = (ctx, params) =>
           allocation_id: params.allocation_id,
           plan: lease.plan,
           boot_kind: params.boot_kind ?? 'uefi',
+          passes_fabric: params.passes_fabric ?? false,
           seed: {
             hostname: params.hostname,
             ssh_public_keys: params.ssh_public_keys,

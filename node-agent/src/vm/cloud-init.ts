@@ -117,7 +117,7 @@ export const cloudInit = (machine: VmPlan, guest: GuestOptions): SeedFiles => ({
     'instance-id': instanceId(machine),
     'local-hostname': hostname(machine.seed.hostname),
   }),
-  // The address comes from the host's reservation for this MAC; the tenant configures the fabric cards.
+  // The address comes from the host's reservation for this MAC; the tenant configures fabric functions, if it has any.
   'network-config': writeYaml({
     version: 2,
     ethernets: { primary: { match: { macaddress: macAddress(machine.plan.mac_address) }, dhcp4: true, dhcp6: false } },

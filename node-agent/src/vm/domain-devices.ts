@@ -1,7 +1,7 @@
 /**
  * The devices of a VM. Disks are whole block devices under persistent names, in slot order with the boot disk first;
- * GPU and fabric function are passed through as they are bound (`managed='no'`: binding is a separate task, and devices
- * stay on vfio-pci between tenants). There is no display: the console is a serial port with a socket that the host
+ * GPUs, and fabric functions where the task says so, are passed through as they are bound (`managed='no'`: binding is a
+ * separate task, and devices stay on vfio-pci between tenants). There is no display: the console is a serial port with a socket that the host
  * connects to, and its output also goes to a file that the log daemon rotates.
  */
 import { HostError, type VmPlan } from '../host/host.ts';

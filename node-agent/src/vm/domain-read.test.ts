@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { ALLOCATION, hostProfile, machineOf } from '../../test/vm.ts';
 import { HostError } from '../host/host.ts';
 import { compileDomain } from './domain.ts';
-import { assertSame, parseDomain } from './domain-read.ts';
+import { assertSame, assertSameButFabric, parseDomain } from './domain-read.ts';
 
 const refused = (code: string, pattern: RegExp) => (err: unknown) =>
   err instanceof HostError && err.code === code && pattern.test(err.message);
@@ -61,4 +61,29 @@ describe('differences between a domain and its plan are reported', () => {
       assert.notEqual(changed, xml);
       assert.throws(() => assertSame(machine, parseDomain(changed)), refused('conflict', expected));
     });
+});
+
+describe('a VM that is off', () => {
+  const machine = machineOf(2);
+  const without = { ...machine, passes_fabric: false };
+
+  it('may be defined with or without the fabric functions of its slots', () => {
+    for (const defined of [machine, without])
+      for (const wanted of [machine, without])
+        assertSameButFabric(wanted, parseDomain(compileDomain(defined, hostProfile())));
+    assert.throws(
+      () => assertSame(without, parseDomain(compileDomain(machine, hostProfile()))),
+      refused('conflict', /passed through/),
+    );
+  });
+
+  it('differs in nothing else', () => {
+    const xml = compileDomain(machine, hostProfile());
+    const changed = parseDomain(xml.replace('02:00:00:00:00:10', '02:00:00:00:00:11'));
+    for (const wanted of [machine, without])
+      assert.throws(() => assertSameButFabric(wanted, changed), refused('conflict', /its network/));
+    const half = parseDomain(xml.replace('bus="0x1a"', 'bus="0x9c"'));
+    for (const wanted of [machine, without])
+      assert.throws(() => assertSameButFabric(wanted, half), refused('conflict', /passed through/));
+  });
 });

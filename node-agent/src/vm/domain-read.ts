@@ -141,7 +141,7 @@ const differences = (
   passthrough: HostProfile['passthrough'],
 ): readonly string[] => {
   const { plan } = machine;
-  const devices = devicesOf(plan).toSorted();
+  const devices = devicesOf(machine).toSorted();
   const addresses = parsed.hostdevs.map((one) => one.address);
   const difference = (what: string, is: unknown, wanted: unknown): string[] =>
     JSON.stringify(is) === JSON.stringify(wanted)
@@ -179,6 +179,19 @@ const differences = (
       [],
     ),
   ];
+};
+
+/**
+ * The same VM, whether or not its definition passes the fabric functions of its slots through. The region may isolate
+ * tenants now and not at the last start: a stopped VM is then defined again.
+ */
+export const assertSameButFabric = (
+  machine: VmPlan,
+  parsed: ParsedDomain,
+  passthrough: HostProfile['passthrough'] = 'vfio',
+): void => {
+  const other = { ...machine, passes_fabric: !machine.passes_fabric };
+  if (differences(other, parsed, passthrough).length > 0) assertSame(machine, parsed, passthrough);
 };
 
 /** Throws with every difference. */

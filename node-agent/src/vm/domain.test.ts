@@ -23,6 +23,17 @@ describe('a compiled domain', () => {
       assert.equal(parsed.allocation_id, ALLOCATION);
     });
 
+  it('has no fabric function where the task does not say so, as a real device or an emulated one', () => {
+    const machine = { ...machineOf(2), passes_fabric: false };
+    const gpus = machine.plan.slots.map((slot) => slot.gpu_pci_address);
+    const parsed = parseDomain(compileDomain(machine, hostProfile()));
+    assertSame(machine, parsed);
+    assert.deepEqual(parsed.hostdevs.map((one) => one.address).toSorted(), gpus);
+    const emulated = parseDomain(compileDomain(machine, hostProfile({ passthrough: 'emulated' })));
+    assertSame(machine, emulated, 'emulated');
+    assert.deepEqual(emulated.stand_ins.toSorted(), gpus);
+  });
+
   it('takes memory as its NUMA policy says, and pages as its plan says', () => {
     const of = (given: Parameters<typeof machineOf>[1]) => {
       const machine = machineOf(8, given);

@@ -138,10 +138,10 @@ export const compileDomain = (machine: VmPlan, profile: HostProfile): string => 
   if (vmName(machine.name) !== domainName(machine.allocation_id))
     throw new HostError('conflict', `${machine.name} is not the VM name of ${machine.allocation_id}`);
   const cpus = planCpus(machine.plan, profile);
-  const pci = planPci(machine.plan, profile, cpus.memory_kib);
+  const pci = planPci(machine, profile, cpus.memory_kib);
   const past = [
     ...(profile.boot.kind === 'uefi' ? firmwareArguments(pci) : []),
-    ...(profile.passthrough === 'emulated' ? standInArguments(machine.plan) : []),
+    ...(profile.passthrough === 'emulated' ? standInArguments(machine) : []),
   ];
   return writeXml(
     element(

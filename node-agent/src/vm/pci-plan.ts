@@ -27,8 +27,12 @@ const WINDOW_MIN = 32 * GIB;
 /** Firmware ignores a larger request. */
 const WINDOW_MAX = 16 * 1024 * GIB;
 
-export const devicesOf = (plan: VmPlan['plan']): readonly string[] =>
-  plan.slots.flatMap((slot) => [slot.gpu_pci_address, slot.fabric_vf_pci_address]);
+/** What is passed through. */
+export const devicesOf = ({ plan, passes_fabric }: Pick<VmPlan, 'plan' | 'passes_fabric'>): readonly string[] =>
+  plan.slots.flatMap((slot) => [slot.gpu_pci_address, ...(passes_fabric ? [slot.fabric_vf_pci_address] : [])]);
+
+/** What belongs to its slots, passed through or not. */
+export const slotDevicesOf = (plan: VmPlan['plan']): readonly string[] => devicesOf({ plan, passes_fabric: true });
 
 const ceilPower = (value: number): number => (value <= 1 ? 1 : 2 ** Math.ceil(Math.log2(value)));
 
@@ -63,7 +67,7 @@ const refuseShared = (plan: VmPlan['plan'], profile: HostProfile): void => {
         `${uplink} carries the management network and is also the fabric of ${slot.slot_id}`,
       );
   }
-  const devices = devicesOf(plan);
+  const devices = slotDevicesOf(plan);
   const twice = devices.find((address, index) => devices.indexOf(address) !== index);
   if (twice !== undefined) throw new HostError('conflict', `${twice} is in the plan twice`);
 };
@@ -74,9 +78,14 @@ const placeOf = (profile: HostProfile, address: string): DevicePlace => {
   return place;
 };
 
-export const planPci = (plan: VmPlan['plan'], profile: HostProfile, memoryKib: number): PciPlan => {
+export const planPci = (
+  machine: Pick<VmPlan, 'plan' | 'passes_fabric'>,
+  profile: HostProfile,
+  memoryKib: number,
+): PciPlan => {
+  const { plan } = machine;
   refuseShared(plan, profile);
-  const places = devicesOf(plan).map((address) => placeOf(profile, address));
+  const places = devicesOf(machine).map((address) => placeOf(profile, address));
   const window = windowOf(places);
   refuseTooLarge(window, memoryKib * 1024, profile.physical_address_bits);
   const names = [...new Set(places.map((place) => place.root_complex))];

@@ -17,9 +17,9 @@ const PATTERN =
  */
 const FIRST_SLOT = 0x0f;
 
-export const standInArguments = (plan: VmPlan['plan']): readonly string[] => {
-  const gpus = plan.slots.map((slot) => slot.gpu_pci_address);
-  return devicesOf(plan).flatMap((address, index) => {
+export const standInArguments = (machine: Pick<VmPlan, 'plan' | 'passes_fabric'>): readonly string[] => {
+  const gpus = machine.plan.slots.map((slot) => slot.gpu_pci_address);
+  return devicesOf(machine).flatMap((address, index) => {
     const model = gpus.includes(address) ? 'edu' : 'pci-testdev';
     const slot = (FIRST_SLOT + index).toString(16).padStart(2, '0');
     return ['-device', `${model},id=stand-in-${address.replaceAll(':', '.')},bus=pcie.0,addr=0x${slot}`];

@@ -6,7 +6,7 @@ import type { RequestedInstall } from './install.ts';
 import { queryByIndex } from './plan.ts';
 import { claimIsLive } from './predicates.ts';
 import { statement } from './statement.ts';
-import type { AllocationPlacements, Allocations, WorkflowSteps } from './types.gen.ts';
+import type { AllocationPlacements, Allocations, Regions, WorkflowSteps } from './types.gen.ts';
 
 export type AllocationState = (typeof ALLOCATION_STATES)[number];
 export type PowerState = (typeof POWER_STATES)[number];
@@ -31,6 +31,7 @@ export type AllocationRow = Readonly<
 /** With what only its views need. */
 export type ShownAllocation = AllocationRow &
   Readonly<{
+    fabric_isolation: Regions['fabric_isolation'];
     /** Closed usage so far, and the start of the open record. */
     closed_cost_minor: number;
     open_since: string | null;
@@ -57,6 +58,7 @@ const NOTICES = `(select coalesce(jsonb_agg(jsonb_build_object('message', f.aler
 const COLUMNS =
   'a.*, p.vm_profile_name, p.vcpu_count, p.memory_mib, p.hugepages, p.numa_policy, p.gpu_hourly_price_minor, p.currency';
 const SHOWN = `${COLUMNS}, ${NOTICES},
+  (select r.fabric_isolation from regions r where r.name = a.region_name) as fabric_isolation,
   coalesce((select sum(u.cost_minor) from usage_records u where u.allocation_id = a.id), 0)::bigint as closed_cost_minor,
   (select u.started_at from usage_records u where u.allocation_id = a.id and u.ended_at is null) as open_since`;
 const PLACED = 'from allocations a join allocation_placements p on p.allocation_id = a.id';

@@ -10,7 +10,7 @@ import type { NewHealth } from './health-report.ts';
 import { NODE_HOST, type NodeHostView } from './node-host.ts';
 import { agentIsConnected, CLOCK_TRUSTED, claimIsLive, NODE_OVER, unapprovedDisks } from './predicates.ts';
 import { statement } from './statement.ts';
-import type { AllocationResourceClaims, Nodes } from './types.gen.ts';
+import type { AllocationResourceClaims, Nodes, Regions } from './types.gen.ts';
 
 /** An element of `disks_found`. */
 export type FoundDisk = Readonly<{ name: string; serial: string | null }>;
@@ -239,6 +239,15 @@ export const findWipeMinimum = async (reader: Reader, id: string): Promise<WipeL
   // Without a region nothing is known, so the strongest level counts.
   return rows[0]?.wipe_minimum ?? 'purge';
 };
+
+/** The fabric provider of the node's region. Without a region nothing isolates. */
+export const findFabricIsolation = async (reader: Reader, id: string): Promise<Regions['fabric_isolation']> =>
+  (
+    await reader.query<Pick<Regions, 'fabric_isolation'>>(
+      'select r.fabric_isolation from regions r join nodes n on n.region_name = r.name where n.id = $1',
+      [id],
+    )
+  ).rows[0]?.fabric_isolation ?? 'none';
 
 /**
  * The check of its runtime counts no more once a node has booted. The time of the boot is that of the host's clock, less

@@ -7,7 +7,7 @@ export type RegionRow = Readonly<Omit<Regions, 'is_live'>>;
 export type RegionValues = Omit<RegionRow, 'retired_at' | 'version'>;
 
 const REGION =
-  'r.name, r.display_name, r.enabled, r.disabled_reason, r.wipe_minimum, r.allows_wipe_override, r.retired_at, r.version';
+  'r.name, r.display_name, r.enabled, r.disabled_reason, r.wipe_minimum, r.allows_wipe_override, r.fabric_isolation, r.retired_at, r.version';
 
 export const listRegions = async (reader: Reader, page: Page, includeRetired = false): Promise<RegionRow[]> =>
   (
@@ -35,15 +35,17 @@ const valuesOf = (row: RegionValues) => [
   row.disabled_reason,
   row.wipe_minimum,
   row.allows_wipe_override,
+  row.fabric_isolation,
 ];
 
 /** False where a region of this name is in use; a retired one comes back with these values. */
 export const insertRegion = async (tx: Tx, row: RegionValues): Promise<boolean> =>
   (
     await tx.query(
-      `insert into regions as r (name, display_name, enabled, disabled_reason, wipe_minimum, allows_wipe_override) values ($1, $2, $3, $4, $5, $6)
+      `insert into regions as r (name, display_name, enabled, disabled_reason, wipe_minimum, allows_wipe_override, fabric_isolation)
+       values ($1, $2, $3, $4, $5, $6, $7)
        on conflict (name) do update set display_name = excluded.display_name, enabled = excluded.enabled, disabled_reason = excluded.disabled_reason,
-         wipe_minimum = excluded.wipe_minimum, allows_wipe_override = excluded.allows_wipe_override, retired_at = null, version = r.version + 1
+         wipe_minimum = excluded.wipe_minimum, allows_wipe_override = excluded.allows_wipe_override, fabric_isolation = excluded.fabric_isolation, retired_at = null, version = r.version + 1
        where r.retired_at is not null`,
       valuesOf(row),
     )
@@ -52,8 +54,8 @@ export const insertRegion = async (tx: Tx, row: RegionValues): Promise<boolean> 
 export const updateRegion = async (tx: Tx, version: number, row: RegionValues): Promise<RegionRow | undefined> =>
   (
     await tx.query<RegionRow>(
-      `update regions r set display_name = $2, enabled = $3, disabled_reason = $4, wipe_minimum = $5, allows_wipe_override = $6, version = version + 1
-       where name = $1 and version = $7 and retired_at is null returning ${REGION}`,
+      `update regions r set display_name = $2, enabled = $3, disabled_reason = $4, wipe_minimum = $5, allows_wipe_override = $6, fabric_isolation = $7, version = version + 1
+       where name = $1 and version = $8 and retired_at is null returning ${REGION}`,
       [...valuesOf(row), version],
     )
   ).rows[0];

@@ -3,7 +3,7 @@ import type { Reader, Tx } from './client.ts';
 import type { Page } from './page.ts';
 import { currentPrice, skuHasDefaultImage, skuHasImage } from './predicates.ts';
 import { statement } from './statement.ts';
-import type { SkuCatalog, SkuVmProfiles } from './types.gen.ts';
+import type { Regions, SkuCatalog, SkuVmProfiles } from './types.gen.ts';
 
 type VmProfile = Readonly<Pick<SkuVmProfiles, 'name' | 'gpu_count' | 'vcpu_count' | 'memory_mib' | 'is_default'>>;
 
@@ -16,11 +16,19 @@ export type SkuRow = Readonly<
     has_image: boolean;
     has_default_image: boolean;
     vm_profiles: VmProfile[];
+    regions: Readonly<{ name: string; fabric_isolation: Regions['fabric_isolation'] }>[];
   }
 >;
 export type SkuValues = Omit<
   SkuRow,
-  'retired_at' | 'version' | 'gpu_hourly_price_minor' | 'currency' | 'has_image' | 'has_default_image' | 'vm_profiles'
+  | 'retired_at'
+  | 'version'
+  | 'gpu_hourly_price_minor'
+  | 'currency'
+  | 'has_image'
+  | 'has_default_image'
+  | 'vm_profiles'
+  | 'regions'
 >;
 
 const SKU = `s.name, s.display_name, s.vendor, s.gpu_model, s.gpu_ids, s.capacity_shape, s.gpus_per_node, s.allowed_gpu_counts, s.enabled, s.disabled_reason,
@@ -28,7 +36,9 @@ const SKU = `s.name, s.display_name, s.vendor, s.gpu_model, s.gpu_ids, s.capacit
   ${skuHasDefaultImage('s')} as has_default_image,
   coalesce((select jsonb_agg(jsonb_build_object('name', p.name, 'gpu_count', p.gpu_count, 'vcpu_count', p.vcpu_count,
     'memory_mib', p.memory_mib, 'is_default', p.is_default) order by p.gpu_count, p.name)
-    from sku_vm_profiles p where p.sku_name = s.name and p.retired_at is null), '[]') as vm_profiles
+    from sku_vm_profiles p where p.sku_name = s.name and p.retired_at is null), '[]') as vm_profiles,
+  (select coalesce(jsonb_agg(jsonb_build_object('name', r.name, 'fabric_isolation', r.fabric_isolation) order by r.name), '[]')
+    from regions r where r.retired_at is null) as regions
   from sku_catalog s left join lateral (${currentPrice('s.name')}) c on true`;
 
 export const listSkus = async (

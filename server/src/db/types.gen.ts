@@ -777,6 +777,7 @@ export interface Regions {
   allows_wipe_override: boolean;
   retired_at: string | null;
   is_live: boolean;
+  fabric_isolation: 'none';
 }
 
 export interface Restores {

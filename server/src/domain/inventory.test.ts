@@ -62,7 +62,7 @@ const slot = (slot_index: number, status: string, over: Partial<SlotDevices> = {
 });
 
 const judge = (given: Partial<Parameters<typeof judgeInventory>[0]>) =>
-  judgeInventory({ inventory: inventory(), holdings: [], slots: [], ...given });
+  judgeInventory({ inventory: inventory(), holdings: [], slots: [], isolates_fabric: false, ...given });
 const codes = (findings: readonly Finding[]): readonly string[] => findings.map(({ code }) => code);
 
 describe('comparison of the host inventory with claims', () => {
@@ -101,6 +101,31 @@ describe('comparison of the host inventory with claims', () => {
       quarantine.map(({ slot_id }) => slot_id),
       ['slt_3', 'slt_5'],
     );
+  });
+
+  test('a running VM with a fabric function is reported where the region does not isolate tenants', () => {
+    const slots = [
+      slot(2, 'in_use', { fabric_vf_pci_address: '0000:20:00.1' }),
+      slot(3, 'in_use', { fabric_vf_pci_address: '0000:30:00.1' }),
+      slot(4, 'in_use'),
+    ];
+    const seen = (devices: string[], isolates_fabric = false, over: Partial<HostVm> = {}) =>
+      judge({
+        inventory: inventory({ vms: [machine(A, { devices, ...over })], leases: [lease(A)] }),
+        holdings: [holding(A, { should_run: (over.state ?? 'running') === 'running' })],
+        slots,
+        isolates_fabric,
+      }).findings.map(({ code, allocation_id, slot_ids }) => [code, allocation_id, ...slot_ids]);
+    const [gpu, first, second] = ['0000:20:00.0', '0000:20:00.1', '0000:30:00.1'];
+    assert.deepEqual(seen([gpu, first]), [['fabric_not_isolated', A, 'slt_2']]);
+    assert.deepEqual(seen([first, second]), [['fabric_not_isolated', A, 'slt_2', 'slt_3']]);
+    assert.deepEqual(seen([gpu]), []);
+    assert.deepEqual(seen([first], true), [], 'a provider isolates');
+    assert.deepEqual(seen([first], false, { state: 'shut_off' }), []);
+    assert.deepEqual(seen([first], false, { state: 'crashed' }), []);
+    const foreign = judge({ inventory: inventory({ vms: [machine(null, { devices: [first] })] }), slots });
+    assert.deepEqual(codes(foreign.findings), ['unknown_vm', 'fabric_not_isolated']);
+    assert.equal(foreign.findings[1]?.allocation_id, null);
   });
 
   test('a VM that should run and does not is reported with its cause', () => {

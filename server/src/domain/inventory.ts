@@ -1,7 +1,8 @@
 /**
  * Compares the inventory of a host with its claims. A managed VM without a claim is an orphan; a VM without our tag is
  * unmanaged. Both are reported and not changed, and slots whose devices they use need a wipe proof before they become
- * schedulable. A VM that should run but does not is reported with its cause; `afterDown` decides about a restart.
+ * schedulable. A VM that should run but does not is reported with its cause; `afterDown` decides about a restart. A
+ * running VM that has a fabric function, in a region that does not isolate tenants, is reported: another tenant may reach it.
  *
  * On a claimed whole node the tenant decides what runs. An allocation with work in progress, or until a moment ago, is
  * skipped: a report is always slightly out of date.
@@ -102,6 +103,21 @@ const judgeUnclaimedVms = (vms: readonly HostVm[], holdings: readonly Holding[],
     ];
   });
 
+/** Of one that an agent of an earlier release started, or that was started by hand. */
+const judgeFabric = (vm: HostVm, slots: readonly SlotDevices[]): readonly Finding[] => {
+  const used = slots.filter(({ fabric_vf_pci_address: address }) => address !== null && vm.devices.includes(address));
+  if (used.length === 0 || vm.state === 'shut_off' || vm.state === 'crashed') return [];
+  return [
+    {
+      code: 'fabric_not_isolated',
+      allocation_id: vm.is_managed ? vm.allocation_id : null,
+      vm: vm.name,
+      slot_ids: used.map(({ id }) => id),
+      message: `VM ${vm.name} has the fabric function of ${used.length === 1 ? 'slot' : 'slots'} ${list(used)}, but its region does not isolate tenants on the fabric: they can reach each other.`,
+    },
+  ];
+};
+
 const DOWN_CAUSES: Readonly<Record<VmDown['cause'], string>> = {
   guest: 'was shut down by the guest OS',
   host: 'was powered off on the host',
@@ -148,9 +164,15 @@ const findingsOfHost = (drift: readonly HostDrift[], holdings: readonly Holding[
   });
 
 export const judgeInventory = (
-  given: Readonly<{ inventory: Inventory; holdings: readonly Holding[]; slots: readonly SlotDevices[] }>,
+  given: Readonly<{
+    inventory: Inventory;
+    holdings: readonly Holding[];
+    slots: readonly SlotDevices[];
+    /** Whether the fabric provider of the region isolates tenants. */
+    isolates_fabric: boolean;
+  }>,
 ): InventoryVerdict => {
-  const { inventory, holdings, slots } = given;
+  const { inventory, holdings, slots, isolates_fabric } = given;
   const held = new Set(holdings.map(({ allocation_id }) => allocation_id));
   const named = [
     ...inventory.vms.flatMap(({ is_managed, allocation_id }) => (is_managed ? (allocation_id ?? []) : [])),
@@ -176,6 +198,7 @@ export const judgeInventory = (
   return {
     findings: [
       ...unclaimedVms.map(({ finding }) => finding),
+      ...(isolates_fabric ? [] : inventory.vms.flatMap((vm) => judgeFabric(vm, slots))),
       ...judged.map(({ finding }) => finding),
       ...unclaimedLeases,
       ...findingsOfHost(inventory.drift, holdings),

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { choose, launchChoices, networkOf } from './launch-choice.ts';
+import { FABRIC_PROVIDERS } from '@gpuaas/contract';
+import { chooseNetwork, chooseStorage, launchChoices, networkOf } from './launch-choice.ts';
 
-const slice = (gpu_count: number) => launchChoices({ capacity_shape: 'gpu_slice', gpu_count });
-const BARE_METAL = launchChoices({ capacity_shape: 'baremetal', gpu_count: 8 });
+const fabric_isolation = 'none';
+const slice = (gpu_count: number) => launchChoices({ capacity_shape: 'gpu_slice', gpu_count, fabric_isolation });
+const BARE_METAL = launchChoices({ capacity_shape: 'baremetal', gpu_count: 8, fabric_isolation });
 const availableIn = ({ storage, network }: typeof BARE_METAL) =>
   [...storage, ...network].filter(({ available }) => available).map(({ name }) => name);
 
@@ -25,10 +27,19 @@ test('the data disks of bare metal are those of its node, not one for each GPU',
 });
 
 test('a launch gets the choice that it names, else the first available one, else none', () => {
-  assert.deepEqual(choose(slice(2).storage, 'formatted', null), { name: 'formatted' });
-  assert.deepEqual(choose(slice(2).storage, null, null), { name: 'raw' });
-  assert.deepEqual(choose(BARE_METAL.network, null, null), { name: null });
-  assert.deepEqual(choose(BARE_METAL.network, 'private_nat', null), { reason: BARE_METAL.network[0]?.reason });
+  assert.deepEqual(chooseStorage(slice(2), 'formatted'), { name: 'formatted' });
+  assert.deepEqual(chooseStorage(slice(2), null), { name: 'raw' });
+  assert.deepEqual(chooseNetwork(slice(2), null), { name: 'private_nat' });
+  assert.deepEqual(chooseNetwork(BARE_METAL, null), { name: null });
+  assert.deepEqual(chooseNetwork(BARE_METAL, 'private_nat'), { reason: BARE_METAL.network[0]?.reason });
+});
+
+test('the fabric network of a project is listed and refused with the reason of the region', () => {
+  const [, fabric] = slice(2).network;
+  assert.deepEqual([fabric?.name, fabric?.available], ['fabric', false]);
+  assert.equal(fabric?.reason, FABRIC_PROVIDERS.none.refusal);
+  assert.deepEqual(chooseNetwork(slice(2), 'fabric'), { reason: FABRIC_PROVIDERS.none.refusal });
+  assert.deepEqual(chooseNetwork(BARE_METAL, 'fabric'), { reason: 'Bare metal uses the network of its node.' });
 });
 
 test('a slice without a stored network is behind NAT, and bare metal has none', () => {

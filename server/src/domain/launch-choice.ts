@@ -1,17 +1,26 @@
 /**
  * Storage and network of a launch: what is offered for a shape and a GPU count, and why not. An estimate lists it, a
  * launch is checked by it, and the first available choice is the default. The first disk of a slice is its boot disk, so
- * one GPU has no data disk; bare metal keeps the operating system and the network of its node.
+ * one GPU has no data disk; bare metal keeps the operating system and the network of its node. The fabric network of a
+ * project is listed with the reason of the region's fabric provider: none connects it yet.
  */
 import {
   DATA_DISK_DIRECTORY,
+  FABRIC_PROVIDERS,
+  type FabricIsolation,
+  NETWORK_CHOICES,
   NETWORK_KINDS,
+  type NetworkChoice,
   type NetworkKind,
   STORAGE_KINDS,
   type StorageKind,
 } from '@gpuaas/contract';
 
-type Launched = Readonly<{ capacity_shape: 'baremetal' | 'gpu_slice'; gpu_count: number }>;
+type Launched = Readonly<{
+  capacity_shape: 'baremetal' | 'gpu_slice';
+  gpu_count: number;
+  fabric_isolation: FabricIsolation;
+}>;
 type Offer = Readonly<{
   label: string;
   description(launched: Launched): string;
@@ -25,7 +34,7 @@ export type Choice<Name extends string> = Readonly<{
   available: boolean;
   reason: string | null;
 }>;
-export type LaunchChoices = Readonly<{ storage: Choice<StorageKind>[]; network: Choice<NetworkKind>[] }>;
+export type LaunchChoices = Readonly<{ storage: Choice<StorageKind>[]; network: Choice<NetworkChoice>[] }>;
 
 const WIPED = 'Wiped at release, with a wipe certificate.';
 
@@ -49,12 +58,20 @@ const STORAGE: Readonly<Record<StorageKind, Offer>> = {
   },
 };
 
-const NETWORK: Readonly<Record<NetworkKind, Offer>> = {
+const NODE_NETWORK = 'Bare metal uses the network of its node.';
+
+const NETWORK: Readonly<Record<NetworkChoice, Offer>> = {
   private_nat: {
     label: 'Private, behind NAT',
     description: () => 'Outbound internet access. Inbound by gpuaas ssh, gpuaas forward and browser terminal.',
-    reason: ({ capacity_shape }) =>
-      capacity_shape === 'baremetal' ? 'Bare metal uses the network of its node.' : null,
+    reason: ({ capacity_shape }) => (capacity_shape === 'baremetal' ? NODE_NETWORK : null),
+  },
+  fabric: {
+    label: 'Fabric network of the project',
+    description: () =>
+      'Slices of the project in the region reach each other over the fabric, beside the private network.',
+    reason: ({ capacity_shape, fabric_isolation }) =>
+      capacity_shape === 'baremetal' ? NODE_NETWORK : FABRIC_PROVIDERS[fabric_isolation].refusal,
   },
 };
 
@@ -71,19 +88,23 @@ const choicesOf = <Name extends string>(
 
 export const launchChoices = (launched: Launched): LaunchChoices => ({
   storage: choicesOf(STORAGE_KINDS, STORAGE, launched),
-  network: choicesOf(NETWORK_KINDS, NETWORK, launched),
+  network: choicesOf(NETWORK_CHOICES, NETWORK, launched),
 });
 
 /** The choice by name, or else the first available one, or `none`. One that is not available returns its reason. */
-export const choose = <Name extends string, None>(
-  choices: readonly Choice<Name>[],
-  name: Name | null,
-  none: None,
-): Readonly<{ name: Name | None } | { reason: string }> => {
-  const found = choices.find((choice) => (name === null ? choice.available : choice.name === name));
-  if (found === undefined) return { name: none };
-  return found.reason === null ? { name: found.name } : { reason: found.reason };
+const choose = <Kind extends string, None>(
+  given: Readonly<{ choices: readonly Choice<string>[]; kinds: readonly Kind[]; none: None }>,
+  name: string | null,
+): Readonly<{ name: Kind | None } | { reason: string }> => {
+  const found = given.choices.find((choice) => (name === null ? choice.available : choice.name === name));
+  if (found !== undefined && found.reason !== null) return { reason: found.reason };
+  return { name: given.kinds.find((kind) => kind === found?.name) ?? given.none };
 };
+
+export const chooseStorage = ({ storage: choices }: LaunchChoices, name: StorageKind | null) =>
+  choose({ choices, kinds: STORAGE_KINDS, none: 'raw' as const }, name);
+export const chooseNetwork = ({ network: choices }: LaunchChoices, name: NetworkChoice | null) =>
+  choose({ choices, kinds: NETWORK_KINDS, none: null }, name);
 
 /** As launched; slices of a release without the choice have none stored. */
 export const networkOf = (

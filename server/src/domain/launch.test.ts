@@ -77,6 +77,7 @@ test('a launch that can never work is refused with the invalid field', () => {
   const bareMetal = { sku: { ...launch.sku, capacity_shape: 'baremetal' as const } };
   assert.equal(wrong({ network: 'private_nat' }, bareMetal), 'network');
   assert.equal(wrong({ image_name: 'ubuntu' }, bareMetal), 'image_name');
+  assert.equal(wrong({ network: 'fabric' }, {}), 'network');
 });
 
 test('the unavailable reasons of the contract are the scheduler’s', () => {

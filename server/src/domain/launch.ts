@@ -3,11 +3,19 @@
  * refused by field; one that might work later is refused by the scheduler, with reasons and alternatives.
  */
 
-import { type ErrorCode, EXPECTED_REASON, type NetworkKind, type StorageKind } from '@gpuaas/contract';
+import {
+  type ErrorCode,
+  EXPECTED_REASON,
+  type FabricIsolation,
+  type NetworkChoice,
+  type NetworkKind,
+  type StorageKind,
+} from '@gpuaas/contract';
 import { type BootKind, explainToUser, type PlacementRequest, type Unplaceable, type VmSize } from '@gpuaas/scheduler';
 import { NO_PRICE } from './catalog.ts';
 import { type Expected, expectedSentence } from './expected-capacity.ts';
-import { choose, type LaunchChoices, launchChoices } from './launch-choice.ts';
+import { type FabricOffer, fabricOf } from './fabric.ts';
+import { chooseNetwork, chooseStorage, type LaunchChoices, launchChoices } from './launch-choice.ts';
 import { FIELD_MESSAGES, REFUSALS } from './sentences.ts';
 
 export type LaunchSku = Readonly<{
@@ -23,7 +31,11 @@ export type LaunchSku = Readonly<{
 }>;
 type Priced<Sku extends LaunchSku> = Omit<Sku, 'gpu_hourly_price_minor' | 'currency'> &
   Readonly<{ gpu_hourly_price_minor: number; currency: string }>;
-export type LaunchRegion = Readonly<{ name: string; disabled_reason: string | null }>;
+export type LaunchRegion = Readonly<{
+  name: string;
+  disabled_reason: string | null;
+  fabric_isolation: FabricIsolation;
+}>;
 
 export type LaunchAsk = Readonly<{
   sku_name: string;
@@ -33,7 +45,7 @@ export type LaunchAsk = Readonly<{
   vm_profile: string | null;
   /** Null for the default. */
   storage: StorageKind | null;
-  network: NetworkKind | null;
+  network: NetworkChoice | null;
   organization_id: string;
 }>;
 
@@ -54,6 +66,7 @@ export type CheckedLaunch<Sku extends LaunchSku = LaunchSku, Region extends Laun
 
 export type ChosenLaunch = Readonly<{
   choices: LaunchChoices;
+  fabric: FabricOffer;
   storage: StorageKind;
   /** Null for bare metal. */
   network: NetworkKind | null;
@@ -99,10 +112,10 @@ const refusalOf = (
 
 /** What the launch chose, or the refusal of a choice that is not available for it. */
 const chosenOf = (launch: LaunchAsk, choices: LaunchChoices) => {
-  const storage = choose(choices.storage, launch.storage, 'raw' as const);
+  const storage = chooseStorage(choices, launch.storage);
   if ('reason' in storage)
     return field('storage', 'unavailable', FIELD_MESSAGES.choice_unavailable(launch.storage, storage.reason));
-  const network = choose(choices.network, launch.network, null);
+  const network = chooseNetwork(choices, launch.network);
   if ('reason' in network)
     return field('network', 'unavailable', FIELD_MESSAGES.choice_unavailable(launch.network, network.reason));
   return { storage: storage.name, network: network.name };
@@ -126,13 +139,19 @@ export const checkLaunch = <Sku extends LaunchSku, Region extends LaunchRegion>(
   if (gpu_hourly_price_minor === null || currency === null) return notOffered(sku, NO_PRICE);
   const unbootable = imageRefusal(sku, region, found.image);
   if (unbootable !== null) return unbootable;
-  const choices = launchChoices({ capacity_shape: sku.capacity_shape, gpu_count: launch.gpu_count });
+  const launched = {
+    capacity_shape: sku.capacity_shape,
+    gpu_count: launch.gpu_count,
+    fabric_isolation: region.fabric_isolation,
+  };
+  const choices = launchChoices(launched);
   const chosen = chosenOf(launch, choices);
   if ('kind' in chosen) return chosen;
   return {
     sku: { ...sku, gpu_hourly_price_minor, currency },
     region,
     choices,
+    fabric: fabricOf(launched),
     ...chosen,
     request: {
       shape: sku.capacity_shape,

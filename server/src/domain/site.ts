@@ -99,6 +99,7 @@ export const SITE_RULES: { readonly [S in SiteSection]: Rules<S> } = {
       ...switched(row),
       wipe_minimum: row.wipe_minimum ?? 'clear',
       allows_wipe_override: row.allows_wipe_override ?? false,
+      fabric_isolation: row.fabric_isolation ?? 'none',
     }),
     fixed: [],
     removal: 'retire',

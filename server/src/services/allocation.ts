@@ -93,6 +93,7 @@ export const estimate = (ctx: ReadCtx, { body }: Req<'allocationEstimate'>) =>
       reasons: refusal?.reasons ?? [],
       alternatives: refusal?.alternatives ?? [],
       ...checked.choices,
+      fabric: checked.fabric,
       expected: refusal?.expected ?? null,
     };
   });
@@ -200,6 +201,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
     numa_policy: facts.profile?.numa_policy ?? null,
     gpu_hourly_price_minor: sku.gpu_hourly_price_minor,
     currency: sku.currency,
+    fabric_isolation: checked.region.fabric_isolation,
     closed_cost_minor: 0,
     open_since: null,
     notices: [],

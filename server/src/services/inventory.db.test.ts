@@ -124,6 +124,28 @@ describe('an inventory', () => {
     await assertInvariants(db.database);
   });
 
+  it('with a fabric function in a running VM is a finding where the region does not isolate tenants', async () => {
+    const { node, allocation } = await withSlice();
+    const [slot] = await rows<{ id: string; gpu_pci_address: string; fabric_vf_pci_address: string }>(
+      'select id, gpu_pci_address, fabric_vf_pci_address from node_resource_slots where id = any ($1)',
+      [allocation.slot_ids],
+    );
+    assert.ok(slot);
+    const seen = async (...devices: string[]) => {
+      await tell(node, { vms: [machine(allocation.id, { devices })], leases: [leaseOf(allocation)] });
+      return (await found(node)) as unknown as { code: string; allocation_id: string; slot_ids: string[] }[];
+    };
+    assert.deepEqual(
+      (await seen(slot.gpu_pci_address, slot.fabric_vf_pci_address)).map(({ code, allocation_id, slot_ids }) => [
+        code,
+        allocation_id,
+        ...slot_ids,
+      ]),
+      [['fabric_not_isolated', allocation.id, slot.id]],
+    );
+    assert.deepEqual(await seen(slot.gpu_pci_address), []);
+  });
+
   it('is compared with claims released a moment ago, too', async () => {
     const { node, allocation } = await withSlice();
     const seen = { vms: [machine(allocation.id)], leases: [leaseOf(allocation)] };

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import { FABRIC_PROVIDERS, type PublicApi, type RequestOf } from '@gpuaas/contract';
 import type { NodeBody, NodeResponse, TaskParams } from '@gpuaas/contract/node';
 import type { Clock, Log } from '@gpuaas/kit';
 import { refuseHostChanges } from '../agents/node-health.ts';
@@ -13,7 +13,7 @@ import type { ReadCtx, WriteCtx } from '../context.ts';
 import { insertSystemAudit } from '../db/audit.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import * as db from '../db/inventory.ts';
-import { findNode } from '../db/node.ts';
+import { findFabricIsolation, findNode } from '../db/node.ts';
 import { insertTask } from '../db/node-task.ts';
 import { noteImagesAvailable } from '../db/os-image-availability.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
@@ -93,13 +93,15 @@ export const record = async (
     });
   const { observed_at, boot_id, ...content } = inventory;
   const done = await database.write(PLATFORM, async (tx) => {
-    const [before, holdings, slots] = [
+    const [before, holdings, slots, fabric] = [
       await db.lockInventory(tx, nodeId),
       await db.listHoldings(tx, nodeId),
       await db.listSlotDevices(tx, nodeId),
+      await findFabricIsolation(tx, nodeId),
     ];
     if (before !== undefined && Date.parse(before.observed_at) > Date.parse(observed_at)) return null;
-    const verdict = judgeInventory({ inventory, holdings, slots });
+    const isolates_fabric = FABRIC_PROVIDERS[fabric].isolates;
+    const verdict = judgeInventory({ inventory, holdings, slots, isolates_fabric });
     const findings = datedFindings(verdict.findings, before?.findings ?? [], now.toISOString());
     const is_news = !isSameBut(before?.findings ?? [], findings);
     const is_rebooted = before !== undefined && before.boot_id !== boot_id;

@@ -63,6 +63,7 @@ export const createRegion = async (tx: Tx, spec: RegionSpec): Promise<db.RegionR
     ...switchOr400(SWITCHED_ON, spec),
     wipe_minimum: spec.wipe_minimum ?? 'clear',
     allows_wipe_override: spec.allows_wipe_override ?? false,
+    fabric_isolation: spec.fabric_isolation ?? 'none',
   });
   if (!isNew) throw nameTaken('region', spec.name);
   return found(await db.findRegion(tx, spec.name));
@@ -89,6 +90,7 @@ export const updateRegion = async (tx: Tx, name: string, change: RegionChange, i
     ...switchOr400(before, change),
     wipe_minimum: change.wipe_minimum ?? before.wipe_minimum,
     allows_wipe_override,
+    fabric_isolation: change.fabric_isolation ?? before.fabric_isolation,
   });
   if (after === undefined) throw resourceChanged(before.version + 1);
   return { before, after, slots_quarantined };
@@ -119,6 +121,8 @@ export const update = async (ctx: WriteCtx, { params, body, if_match }: Req<'adm
     wipe_minimum_after: after.wipe_minimum,
     allows_wipe_override_before: before.allows_wipe_override,
     allows_wipe_override_after: after.allows_wipe_override,
+    fabric_isolation_before: before.fabric_isolation,
+    fabric_isolation_after: after.fabric_isolation,
     slots_quarantined,
   });
   return operatorView(ctx.tx, after);

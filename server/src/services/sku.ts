@@ -13,6 +13,7 @@ import { endPrices } from '../db/sku-price.ts';
 import { retireProfilesOf } from '../db/sku-vm-profile.ts';
 import { listSkuUses, withAllocationCounts } from '../db/statements/catalog-use.ts';
 import { gpuCountsProblem, gpuCountUses, SWITCHED_ON, skuAvailability, skuBlockers } from '../domain/catalog.ts';
+import { fabricOf } from '../domain/fabric.ts';
 import { gpuIdsProblem } from '../domain/gpu-model.ts';
 import { invalidField, notFound } from '../errors.ts';
 import { resourceChanged } from '../pipeline/caller.ts';
@@ -40,7 +41,14 @@ export const skuSpecOf = (row: db.SkuRow): Required<SkuSpec> => ({
   disabled_reason: row.disabled_reason,
 });
 
-const view = ({ gpu_hourly_price_minor, currency, has_image: _, has_default_image: __, ...sku }: db.SkuRow) => ({
+const view = ({
+  gpu_hourly_price_minor,
+  currency,
+  has_image: _,
+  has_default_image: __,
+  regions: ___,
+  ...sku
+}: db.SkuRow) => ({
   ...sku,
   required_parts: sku.capacity_shape === 'gpu_slice' ? [...SLOT_PARTS] : [],
   gpu_hourly_price:
@@ -48,7 +56,11 @@ const view = ({ gpu_hourly_price_minor, currency, has_image: _, has_default_imag
 });
 const tenantView = (row: db.SkuRow) => {
   const { gpu_ids: _, ...shown } = view(row);
-  return { ...shown, ...skuAvailability(row) };
+  const fabric = row.regions.map(({ name: region_name, fabric_isolation }) => ({
+    region_name,
+    ...fabricOf({ capacity_shape: row.capacity_shape, fabric_isolation }),
+  }));
+  return { ...shown, ...skuAvailability(row), fabric };
 };
 const operatorViews = async (reader: Reader, rows: readonly db.SkuRow[]) =>
   withAllocationCounts(

@@ -3,6 +3,7 @@ import type { Permission } from '@gpuaas/contract';
 import type { ShownAllocation } from '../db/allocation.ts';
 import type { SshFacts } from '../db/guest.ts';
 import { allocationActions } from '../domain/allocation-actions.ts';
+import { fabricOf } from '../domain/fabric.ts';
 import { GUEST_USERNAME, usernameOf } from '../domain/host-name.ts';
 import { networkOf } from '../domain/launch-choice.ts';
 import { noticesOf } from '../domain/notice.ts';
@@ -62,6 +63,7 @@ export const allocationView = (
   },
   storage: row.storage,
   network: networkOf(row),
+  fabric: fabricOf(row),
   state: row.state,
   state_reason: row.state_reason,
   state_since: row.state_since,

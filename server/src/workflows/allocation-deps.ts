@@ -1,10 +1,11 @@
 /** The database operations behind the workflows of an allocation. Host tasks are rows, which agents complete. */
+import { FABRIC_PROVIDERS } from '@gpuaas/contract';
 import { findAllocation } from '../db/allocation.ts';
 import { findMove } from '../db/allocation-move.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { hasGpusMissing } from '../db/guest.ts';
 import { findHeldNode, listHeldSlots } from '../db/lifecycle.ts';
-import { findWipeMinimum } from '../db/node.ts';
+import { findFabricIsolation, findWipeMinimum } from '../db/node.ts';
 import { cancelQueuedTasks } from '../db/node-task.ts';
 import { findRunTask } from '../db/run-task.ts';
 import { findUserData } from '../db/user-data.ts';
@@ -63,17 +64,19 @@ const ensureAllocationTask = async (
     node_id,
     retryDelayMs,
     prepare: async () => {
-      const [slots, node, wipe_minimum, install] = await Promise.all([
+      const [slots, node, wipe_minimum, fabric, install] = await Promise.all([
         listHeldSlots(tx, { allocation_id: row.id, node_id }),
         findHeldNode(tx, { allocation_id: row.id, node_id }),
         findWipeMinimum(tx, node_id),
+        findFabricIsolation(tx, node_id),
         findInstallInputs(tx, row, request),
       ]);
       if (slots.length === 0 && node === undefined)
         return { skip: 'The wipe is verified and the claims are released.' };
       if (row.state === 'requested') await enter(tx, row, 'provisioning', null);
+      const isolates_fabric = FABRIC_PROVIDERS[fabric].isolates;
       return {
-        params: taskParams(request.kind, { slots, node, wipe_minimum, ...install }),
+        params: taskParams(request.kind, { slots, node, wipe_minimum, isolates_fabric, ...install }),
         sealed_user_data: taskUserData(request.kind, install),
       };
     },

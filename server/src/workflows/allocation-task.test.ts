@@ -50,6 +50,7 @@ const facts = (
   ssh_public_keys: [],
   sealed_user_data,
   wipe_minimum: 'purge',
+  isolates_fabric: false,
 });
 
 const MOVES_ALLOCATION = [
@@ -131,6 +132,11 @@ test('every start names the storage and the network of the launch, also after a 
     assert.deepEqual([storage, network], ['formatted', 'private_nat']);
     assert.equal(taskParams('slice.vm_readiness', given).storage, 'formatted');
   }
+});
+
+test('a start passes the fabric into the VM only where the region isolates tenants', () => {
+  assert.equal('passes_fabric' in taskParams('slice.vm_start', facts()), false);
+  assert.equal(taskParams('slice.vm_start', { ...facts(), isolates_fabric: true }).passes_fabric, true);
 });
 
 test('user data is sent with each start, and with a copy only when it replaces a system', () => {

@@ -20,6 +20,8 @@ export type TaskFacts = Readonly<{
   ssh_public_keys: readonly string[];
   sealed_user_data: Buffer | null;
   wipe_minimum: WipeLevel;
+  /** Whether the provider of the region isolates tenants on the fabric. */
+  isolates_fabric: boolean;
 }>;
 
 /** Default time for the guest OS to shut down before the VM is powered off. */
@@ -96,6 +98,7 @@ const FIELDS: { readonly [F in FieldName]: (facts: TaskFacts, kind: AllocationTa
   user_data: (_, kind) => (kind === 'slice.image_clone' ? undefined : null),
   storage: ({ allocation }) => allocation.storage,
   network: ({ allocation }) => networkOf(allocation) ?? undefined,
+  passes_fabric: ({ isolates_fabric }) => (isolates_fabric ? true : undefined),
   readiness_checks: ({ image }) => image?.readiness_checks ?? [],
   is_hard: ({ allocation }) => allocation.power_grace_s === 0,
   grace_s: ({ allocation }) => allocation.power_grace_s ?? STOP_GRACE_S,

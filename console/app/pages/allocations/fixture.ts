@@ -24,6 +24,7 @@ export const allocation = (over: Partial<Allocation> = {}): Allocation => ({
   },
   storage: 'formatted',
   network: 'private_nat',
+  fabric: { available: false, detail: 'Not available: the region does not isolate tenants on its fabric.' },
   state: 'active',
   state_reason: null,
   state_since: AT,

@@ -11,7 +11,7 @@ import { useProjectFlags } from './hooks.ts';
 
 const INGRESS = 'This site provides no public address pool and no managed firewall.';
 
-const Addresses = ({ allocation: { ssh, capacity_shape } }: Readonly<{ allocation: Allocation }>) => {
+const Addresses = ({ allocation: { ssh, capacity_shape, fabric } }: Readonly<{ allocation: Allocation }>) => {
   const isSlice = capacity_shape === 'gpu_slice';
   return (
     <Facts
@@ -27,6 +27,7 @@ const Addresses = ({ allocation: { ssh, capacity_shape } }: Readonly<{ allocatio
         ['Mode', isSlice ? 'Private, NAT for outbound traffic' : 'Network of the node, as configured by the site'],
         ['Outbound', isSlice ? 'Allowed, with the source address of the host.' : 'As configured by the site.'],
         ['Inbound', 'Only through the gateway: SSH, terminal and port forwards of authorized users.'],
+        ['Fabric', fabric.detail],
       ]}
     />
   );

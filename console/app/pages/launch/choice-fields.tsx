@@ -1,4 +1,4 @@
-/** Storage and network: the server lists the choices of this launch, and the reason where one is not available. */
+/** Storage, network and fabric: the server lists the choices of this launch, and the reason where one is not available. */
 import { Stack } from '@mantine/core';
 import { Loading } from '../../ui/loading.tsx';
 import { Section } from '../../ui/page.tsx';
@@ -42,6 +42,7 @@ export const StorageAndNetwork = ({
             onChange={(name) => update({ [part]: name })}
           />
         ))}
+        <span className="muted">Fabric: {estimate.data.fabric.detail}</span>
       </Stack>
     )}
   </Section>

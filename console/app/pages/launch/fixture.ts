@@ -23,6 +23,7 @@ export const sku = (name: string, rest: Partial<Sku> = {}): Sku => ({
   vm_profiles: [profile(1, 12, false), profile(1, 24, true), profile(2, 48, true), profile(4, 96, true)],
   enabled: true,
   disabled_reason: null,
+  fabric: [],
   retired_at: null,
   version: 1,
   ...rest,
@@ -35,6 +36,7 @@ export const region = (name: string, disabled_reason: string | null = null): Reg
   disabled_reason,
   wipe_minimum: 'purge',
   allows_wipe_override: false,
+  fabric_isolation: 'none',
   retired_at: null,
   version: 1,
 });

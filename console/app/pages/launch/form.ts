@@ -3,7 +3,7 @@
  * and unknown ones are ignored. So a link fills the form. User data is not in the address, because it may hold secrets.
  */
 
-import { NETWORK_KINDS, SSH_KEYS_MAX, STORAGE_KINDS } from '@gpuaas/sdk';
+import { NETWORK_CHOICES, SSH_KEYS_MAX, STORAGE_KINDS } from '@gpuaas/sdk';
 import { nameProblem } from '../../rules/name.ts';
 import { isLive } from '../allocations/list.ts';
 import { durationProblem, userDataProblem } from './rules.ts';
@@ -57,7 +57,7 @@ export type LaunchForm = Readonly<{
   isProtected: boolean;
   /** Null for the default of the server. */
   storage: (typeof STORAGE_KINDS)[number] | null;
-  network: (typeof NETWORK_KINDS)[number] | null;
+  network: (typeof NETWORK_CHOICES)[number] | null;
   userData: string;
 }>;
 
@@ -130,7 +130,7 @@ export const formOf = (
     tagsText: search.tags ?? '',
     isProtected: search.protected === '1',
     storage: STORAGE_KINDS.find((kind) => kind === search.storage) ?? null,
-    network: NETWORK_KINDS.find((kind) => kind === search.network) ?? null,
+    network: NETWORK_CHOICES.find((kind) => kind === search.network) ?? null,
     userData: typed.userData,
   };
 };

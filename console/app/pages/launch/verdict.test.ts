@@ -30,6 +30,7 @@ const estimate = (rest: Partial<Estimate>): Estimate => ({
   alternatives: [],
   storage: [],
   network: [],
+  fabric: { available: false, detail: 'Not available: the region does not isolate tenants on its fabric.' },
   ...rest,
 });
 

@@ -22,6 +22,25 @@ export const guestTests = [
     assert.equal(guest.gpu_count, 2);
     assert.match(guest.ssh_host_key, /^ssh-/);
   }),
+  contractTest(
+    'hypervisor',
+    'a VM has the fabric function of its slot only where the start says so, and a stopped one follows the next start',
+    { slots: 1 },
+    async (subject) => {
+      const { host } = subject;
+      const slot = slotAt(subject, 0);
+      const devicesOf = async (name: string) =>
+        (await host.hypervisor.inspect()).domains.find((one) => one.name === name)?.devices ?? [];
+      const machine = await prepare(subject, [slot], { passes_fabric: true });
+      for (const passes_fabric of [true, false, true]) {
+        await host.hypervisor.start({ ...machine, passes_fabric });
+        const devices = await devicesOf(machine.name);
+        assert.deepEqual([devices.includes(slot.gpu), devices.includes(slot.vf)], [true, passes_fabric]);
+        await refuses(host.hypervisor.start({ ...machine, passes_fabric: !passes_fabric }), 'conflict');
+        await host.hypervisor.stop(machine.name, 0);
+      }
+    },
+  ),
   contractTest('hypervisor', 'user data that a seed cannot hold is refused', { slots: 0 }, async ({ host }) => {
     for (const text of [null, '#!/bin/sh\n', '#cloud-config\npackages: [htop]\n']) await host.hypervisor.judge(text);
     for (const text of [

@@ -158,13 +158,19 @@ export const KEYS = [
 /** A VM of these slots, without huge pages; the first one boots it. */
 export const machineOf = (
   slots: readonly SubjectSlot[],
-  change: Partial<BundlePlan> & Readonly<{ allocation_id?: string; name?: string }> = {},
+  change: Partial<BundlePlan> & Readonly<{ allocation_id?: string; name?: string; passes_fabric?: boolean }> = {},
 ): VmPlan => {
-  const { allocation_id = ALLOCATION, name = `gpuaas-${allocation_id.replace('_', '-')}`, ...plan } = change;
+  const {
+    allocation_id = ALLOCATION,
+    name = `gpuaas-${allocation_id.replace('_', '-')}`,
+    passes_fabric = true,
+    ...plan
+  } = change;
   const slotId = (index: number): string => `slt_01jz000000000000000000000${index}`;
   return {
     name,
     allocation_id,
+    passes_fabric,
     seed: { hostname: 'guest', ssh_public_keys: [KEYS[0]], user_data: null },
     plan: {
       boot_slot_id: slotId(0),

@@ -12,7 +12,7 @@ import { refuseDisks, refuseShared, refuseUnbound, refuseWithoutPages } from './
 const machine = machineOf(2);
 const bound = (address: string, index: number): PciFunction =>
   ({ address, driver: 'vfio-pci', iommu_group: index, class_code: '030200' }) as PciFunction;
-const functions = devicesOf(machine.plan).map(bound);
+const functions = devicesOf(machine).map(bound);
 const hasAll = async (): Promise<boolean> => true;
 const refused = (code: string, pattern: RegExp) => (err: unknown) =>
   err instanceof HostError && err.code === code && pattern.test(err.message);
@@ -30,6 +30,14 @@ test('a device that is gone, bound elsewhere, or without its own group is not pa
   const neighbour = { ...bound('0000:00:1f.0', 1), driver: 'ahci' };
   await refuses(refuseUnbound(machine, [...functions, neighbour], hasAll), 'blocked');
   await refuseUnbound(machine, [...functions, { ...neighbour, class_code: '060400' }], hasAll);
+});
+
+test('a fabric function that is not passed through is not checked', async () => {
+  const without = { ...machine, passes_fabric: false };
+  const vfs = machine.plan.slots.map((slot) => slot.fabric_vf_pci_address);
+  const ungrouped = functions.map((fn) => (vfs.includes(fn.address) ? { ...fn, iommu_group: null } : fn));
+  await refuseUnbound(without, ungrouped, hasAll);
+  await refuses(refuseUnbound(machine, ungrouped, hasAll), 'blocked');
 });
 
 test('a group without its device file prevents the start', () =>
@@ -86,6 +94,13 @@ test('no resource of a running VM goes to another VM', () => {
   const known = (state: 'running' | 'paused' | 'shut_off') => [{ uuid: '', state, parsed }];
   assert.throws(() => refuseShared(other, known('running')), refused('conflict', /0000:19:00\.0.*in use by VM/));
   assert.throws(() => refuseShared(other, known('paused')), refused('conflict', /02:00:00:00:00:10/));
+  // Also its fabric function, which may not be passed through to either of them.
+  const onlyFabric = parsed.hostdevs.filter(({ address }) => address === '0000:1a:00.1');
+  const holder = { ...parsed, hostdevs: onlyFabric, drives: [], nics: [] };
+  assert.throws(
+    () => refuseShared({ ...other, passes_fabric: false }, [{ uuid: '', state: 'running', parsed: holder }]),
+    refused('conflict', /^0000:1a:00\.1 is in use by VM/),
+  );
   refuseShared(other, known('shut_off'));
   refuseShared(machine, known('running'));
 });

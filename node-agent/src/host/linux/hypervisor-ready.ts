@@ -4,7 +4,7 @@
  */
 import type { BootKind, DiskFacts, PciFunction, SystemFacts } from '@gpuaas/contract/node';
 import type { Boot } from '../../vm/host-profile.ts';
-import { devicesOf } from '../../vm/pci-plan.ts';
+import { devicesOf, slotDevicesOf } from '../../vm/pci-plan.ts';
 import { HostError, type VmPlan } from '../host.ts';
 import type { Files } from './files.ts';
 import type { HypervisorConfig } from './hypervisor-config.ts';
@@ -18,7 +18,7 @@ const drift = (message: string): HostError => new HostError('drift', message);
 /** No resource of the plan may be used by a running VM. */
 export const refuseShared = ({ plan, name }: VmPlan, others: readonly KnownDomain[]): void => {
   const wanted = new Set([
-    ...devicesOf(plan),
+    ...slotDevicesOf(plan),
     ...plan.slots.flatMap((slot) => [slot.nvme_device, slot.nvme_serial]),
     plan.mac_address,
     plan.ovs_port,
@@ -40,11 +40,11 @@ const isBridge = (fn: PciFunction): boolean => fn.class_code.startsWith('0604');
 
 /** On vfio-pci, alone in its group or with others that are, and with the device file of the group available. */
 export const refuseUnbound = async (
-  { plan }: VmPlan,
+  machine: VmPlan,
   functions: readonly PciFunction[],
   hasGroup: (group: number) => Promise<boolean>,
 ): Promise<void> => {
-  for (const address of devicesOf(plan)) {
+  for (const address of devicesOf(machine)) {
     const fn = functions.find((one) => one.address === address);
     if (fn === undefined) throw drift(`There is no PCI function at ${address}.`);
     if (fn.driver !== 'vfio-pci') throw drift(`${address} is bound to ${fn.driver ?? 'no driver'}, not to vfio-pci.`);

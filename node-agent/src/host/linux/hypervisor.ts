@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { PciFunction } from '@gpuaas/contract/node';
 import { checkUserData, cloudInit } from '../../vm/cloud-init.ts';
 import { compileDomain } from '../../vm/domain.ts';
-import { assertSame } from '../../vm/domain-read.ts';
+import { assertSame, assertSameButFabric } from '../../vm/domain-read.ts';
 import { vmName } from '../../vm/grammar.ts';
 import { vmPaths } from '../../vm/host-profile.ts';
 import { vmUuid } from '../../vm/identity.ts';
@@ -61,11 +61,18 @@ const findManaged = async ({ virsh }: Given, name: string): Promise<KnownDomain 
   return domain;
 };
 
-const refuseOther = ({ config }: Given, machine: VmPlan, { parsed }: KnownDomain): void => {
+const refuseOther = (
+  { config }: Given,
+  machine: VmPlan,
+  { parsed }: KnownDomain,
+  assertIt: typeof assertSame = assertSame,
+): void => {
   if (parsed.allocation_id === null)
     throw new HostError('conflict', `${machine.name} exists and is not managed by GPUaaS.`);
-  assertSame(machine, parsed, config.passthrough);
+  assertIt(machine, parsed, config.passthrough);
 };
+
+const isOff = ({ state }: KnownDomain): boolean => state === 'shut_off' || state === 'crashed';
 
 const refuseUnready = async (given: Given, machine: VmPlan, others: readonly KnownDomain[]) => {
   const { config, network, files, run } = given;
@@ -136,7 +143,7 @@ const start = async (given: Given, machine: VmPlan): Promise<void> => {
   const { virsh, config } = given;
   const all = await virsh.all();
   const there = all.find((one) => one.parsed.name === machine.name);
-  if (there !== undefined) refuseOther(given, machine, there);
+  if (there !== undefined) refuseOther(given, machine, there, isOff(there) ? assertSameButFabric : assertSame);
   if (there?.state === 'running') return;
   if (there?.state === 'paused') return void (await virsh.request('resume', there.uuid));
   if (there?.state === 'crashed') await virsh.request('destroy', there.uuid);

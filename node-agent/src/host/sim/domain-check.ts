@@ -1,6 +1,7 @@
 /** Checks before a guest starts, all of them before any change. */
 import { isDeepStrictEqual } from 'node:util';
 import { BOOT_KINDS, type BootKind } from '@gpuaas/contract/node';
+import { devicesOf, slotDevicesOf } from '../../vm/pci-plan.ts';
 import { HostError, type VmPlan } from '../host.ts';
 import type { Core } from './core.ts';
 import { drivesOf } from './disk-table.ts';
@@ -9,13 +10,17 @@ import { functionsNow } from './functions.ts';
 import { refuseWithoutPages } from './hugepages.ts';
 import type { SimDomain } from './state.ts';
 
-export const planDevices = (plan: VmPlan['plan']): readonly string[] =>
-  plan.slots.flatMap((slot) => [slot.gpu_pci_address, slot.fabric_vf_pci_address]);
+/** What the VM has; none without a plan. */
+export const passedDevices = ({
+  plan,
+  passes_fabric = true,
+}: Readonly<{ plan: SimDomain['plan']; passes_fabric?: boolean | undefined }>): readonly string[] =>
+  plan === null ? [] : devicesOf({ plan, passes_fabric });
 
 export const domainNames = (domain: Pick<SimDomain, 'plan'>): readonly string[] =>
   domain.plan === null
     ? []
-    : [...planDevices(domain.plan), ...domain.plan.slots.map((slot) => slot.nvme_serial), domain.plan.mac_address];
+    : [...slotDevicesOf(domain.plan), ...domain.plan.slots.map((slot) => slot.nvme_serial), domain.plan.mac_address];
 
 const MISSING = { uefi: 'uefi_firmware_missing', kernel: 'boot_kernel_missing' } as const;
 
@@ -27,11 +32,18 @@ const refuseBootKind = (core: Core, { boot_kind = 'uefi' }: VmPlan): void => {
     throw new HostError('unsupported', `The image has boot kind ${boot_kind}, which this host cannot start.`);
 };
 
-/** The domain of this name, if it is this VM. */
+/** The domain of this name, if it is this VM. What is off is defined again with the functions that the next start names. */
 export const findSame = (core: Core, machine: VmPlan): SimDomain | undefined => {
   const domain = core.store.read().domains.find(({ name }) => name === machine.name);
   if (domain === undefined) return undefined;
-  if (domain.allocation_id === machine.allocation_id && isDeepStrictEqual(domain.plan, machine.plan)) return domain;
+  const isOff = domain.state === 'shut_off' || domain.state === 'crashed';
+  const hasSameFabric = (domain.passes_fabric ?? true) === machine.passes_fabric;
+  if (
+    domain.allocation_id === machine.allocation_id &&
+    isDeepStrictEqual(domain.plan, machine.plan) &&
+    (isOff || hasSameFabric)
+  )
+    return domain;
   throw new HostError(
     'conflict',
     domain.allocation_id === null
@@ -51,7 +63,7 @@ const refuseShared = (core: Core, machine: VmPlan): void => {
 
 const refuseUnbound = (core: Core, machine: VmPlan): void => {
   const functions = functionsNow(core);
-  for (const address of planDevices(machine.plan)) {
+  for (const address of passedDevices(machine)) {
     const fn = functions.find((one) => one.address === address);
     if (fn === undefined) throw new HostError('drift', `There is no PCI function at ${address}.`);
     if (fn.driver !== 'vfio-pci') throw new HostError('drift', `${address} is bound to ${fn.driver}, not vfio-pci.`);

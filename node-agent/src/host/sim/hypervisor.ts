@@ -9,7 +9,7 @@ import { platformChecks } from '../../vm/data-disks.ts';
 import { type Domain, HostError, type Hypervisor, type VmPlan } from '../host.ts';
 import type { Core } from './core.ts';
 import { blockOf } from './disk-table.ts';
-import { bootKindsOf, domainNames, findSame, planDevices, refuseStart } from './domain-check.ts';
+import { bootKindsOf, domainNames, findSame, passedDevices, refuseStart } from './domain-check.ts';
 import { setUpDataDisks } from './guest-disks.ts';
 import { sshKeyOf } from './identity.ts';
 import { signaturesOn } from './signature.ts';
@@ -67,6 +67,7 @@ const start = async (core: Core, machine: VmPlan): Promise<void> => {
     name: machine.name,
     allocation_id: machine.allocation_id,
     plan: machine.plan,
+    passes_fabric: machine.passes_fabric,
     state: 'running',
     started_at: core.now().toISOString(),
     guest,
@@ -139,11 +140,14 @@ const inspect = (core: Core): Awaited<ReturnType<Hypervisor['inspect']>> => {
   const seeds = join(core.dir, 'seeds');
   const names = existsSync(seeds) ? readdirSync(seeds).map((file) => file.replace(/\.json$/, '')) : [];
   return {
-    domains: domains.map(({ name, allocation_id, state, plan, devices, ended_by }) => ({
+    domains: domains.map(({ name, allocation_id, state, plan, passes_fabric, devices, ended_by }) => ({
       name,
       allocation_id,
       state,
-      devices: plan === null ? (devices ?? []) : [...planDevices(plan), ...plan.slots.map((slot) => slot.nvme_serial)],
+      devices:
+        plan === null
+          ? (devices ?? [])
+          : [...passedDevices({ plan, passes_fabric }), ...plan.slots.map((slot) => slot.nvme_serial)],
       ended_by: state === 'crashed' ? 'crash' : state === 'shut_off' ? (ended_by ?? null) : null,
     })),
     leftovers: names.filter((name) => !domains.some((domain) => domain.name === name)).sort(),

@@ -2,6 +2,7 @@
 import type { PciFunction } from '@gpuaas/contract/node';
 import { HostError, type Pci } from '../host.ts';
 import type { Core } from './core.ts';
+import { passedDevices } from './domain-check.ts';
 import { functionsNow } from './functions.ts';
 import { busOf } from './hardware.ts';
 
@@ -12,13 +13,8 @@ const getFunction = (core: Core, address: string): PciFunction => {
 };
 
 const domainWith = (core: Core, address: string): string | null =>
-  core.store
-    .read()
-    .domains.find(
-      ({ state, plan }) =>
-        state === 'running' &&
-        plan?.slots.some((slot) => slot.gpu_pci_address === address || slot.fabric_vf_pci_address === address),
-    )?.name ?? null;
+  core.store.read().domains.find((domain) => domain.state === 'running' && passedDevices(domain).includes(address))
+    ?.name ?? null;
 
 const bind = (core: Core, address: string, driver: 'vfio-pci' | null): void => {
   const fn = getFunction(core, address);

@@ -12,6 +12,8 @@ export type SimDomain = {
   name: string;
   allocation_id: string | null;
   plan: BundlePlan | null;
+  /** Absent in the state of an earlier release, which passed every function through. */
+  passes_fabric?: boolean;
   state: Domain['state'];
   /** When the guest began to boot; null while it is not running. */
   started_at: string | null;

@@ -1,4 +1,4 @@
-import type { AdminRegion } from '@gpuaas/sdk';
+import { type AdminRegion, FABRIC_ISOLATION_LABELS } from '@gpuaas/sdk';
 import type { Flag } from '../../../format/shell.ts';
 import { fieldsOf, sends } from '../../../resource/form.ts';
 import { adminRegionCreate, adminRegionRetire, adminRegionUpdate } from '../../../resource/inputs.gen.ts';
@@ -22,6 +22,13 @@ const WORDS = {
     description:
       'Two operators may make a slot schedulable without a wipe proof. If turned off, slots that an override made available are quarantined.',
     flag: (sent: boolean): readonly Flag[] => [['wipe-override', sent ? 'allow' : 'refuse']],
+  },
+  fabric_isolation: {
+    label: 'Fabric isolation',
+    description:
+      'What keeps tenants apart on the fabric. Without isolation, the fabric function of a slot is not passed into its VM.',
+    optionLabels: FABRIC_ISOLATION_LABELS,
+    initial: 'none',
   },
 } as const;
 
@@ -53,6 +60,11 @@ export const REGIONS: Resource<AdminRegion> = {
           {allows_wipe_override && <div className="muted">overrides allowed</div>}
         </>
       ),
+      isSecondary: true,
+    },
+    {
+      header: 'Fabric isolation',
+      cell: ({ fabric_isolation }) => fabric_isolation,
       isSecondary: true,
     },
   ],
