@@ -85,7 +85,7 @@ export const Storage = Type.Optional(StringEnum(STORAGE_KINDS));
 export const VmNetwork = Type.Optional(StringEnum(NETWORK_KINDS));
 /**
  * Whether the fabric function of each slot is passed into the VM. Absent: it stays bound on the host, out of reach of the
- * guest OS. The control plane says so only where the provider of the region isolates tenants.
+ * guest OS. The control plane sets it only where the provider of the region isolates tenants.
  */
 export const PassesFabric = Type.Optional(Type.Boolean());
 /** What the image promises of a guest: its own program answers for each, and all must hold. */

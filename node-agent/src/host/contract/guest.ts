@@ -24,7 +24,7 @@ export const guestTests = [
   }),
   contractTest(
     'hypervisor',
-    'a VM has the fabric function of its slot only where the start says so, and a stopped one follows the next start',
+    'a VM has the fabric function of its slot only where its start names it, and a stopped one follows the next start',
     { slots: 1 },
     async (subject) => {
       const { host } = subject;
