@@ -84,7 +84,7 @@ describe('limits that are counted', () => {
             client_secret: account.client_secret,
           }),
     members: () => {
-      const { user, token } = invited.pop() ?? assert.fail('nobody is invited');
+      const { user, token } = invited.pop() ?? assert.fail('every invitation is accepted');
       return user.post('/api/v1/invitations/accept', { token });
     },
     invitations: () =>

@@ -239,7 +239,7 @@ test('of simultaneous launches whose guest OS may be at fault, one moves and the
   assert.deepEqual(answers.slice(0, 2), [null, null], 'both may move before either has');
   const seen = await Promise.all([...leaves.keys()].map((id) => w.look(id ?? '')));
   const refused = seen.find(({ state }) => state === 'failed');
-  assert.deepEqual(seen.map(({ state }) => state).toSorted(), ['active', 'failed']);
+  assert.deepEqual(new Set(seen.map(({ state }) => state)), new Set(['active', 'failed']));
   assert.match(refused.state_reason, /No other host is tried while a host that a launch left is cleaned up\.$/);
   const { rows } = await w.sql.query('select allocation_id from allocation_moves');
   assert.deepEqual([rows.length, refused.claims.length], [1, 1]);
