@@ -266,12 +266,12 @@ export const listLostGrants = async (reader: Reader, of: LostOf): Promise<LostGr
   ).rows.map(({ cause, ...grant }) => ({ ...grant, reason: REASONS[cause] }));
 
 /**
- * Allocations whose VM runs with outdated keys, without a run that will install them. After a failed installation there
- * is a delay.
+ * Allocations whose VM runs with outdated keys, without a run that will install them. After a failed removal, which gives
+ * the grant this reason, there is a delay.
  */
 export const listAllocationsWithPendingGrants = async (
   reader: Reader,
-  asked: Readonly<{ workflow: string; rest_s: number; limit: number }>,
+  asked: Readonly<{ workflow: string; failed_reason: string; rest_s: number; limit: number }>,
 ): Promise<string[]> =>
   (
     await reader.query<{ id: string }>(
@@ -279,9 +279,9 @@ export const listAllocationsWithPendingGrants = async (
        where g.state in ('pending', 'revoking') and a.state = 'active'
          and (a.capacity_shape = 'baremetal' or a.power_state in ('on', 'unknown'))
          and not exists (select from workflow_runs r where r.workflow = $1 and r.subject_id = a.id and (r.finished_at is null
-           or g.state_reason is not null and r.finished_at > clock_timestamp() - make_interval(secs => $2)))
+           or g.state_reason = $4 and r.finished_at > clock_timestamp() - make_interval(secs => $2)))
        order by a.id limit $3`,
-      [asked.workflow, asked.rest_s, asked.limit],
+      [asked.workflow, asked.rest_s, asked.limit, asked.failed_reason],
     )
   ).rows.map(({ id }) => id);
 

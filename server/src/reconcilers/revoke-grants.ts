@@ -10,7 +10,7 @@ import { listAllocationsWithPendingGrants, listLostGrants } from '../db/access-g
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { listLostLaunchKeys } from '../db/statements/launch-key.ts';
 import { revokeLostGrant, revokeLostLaunchKey, sendPendingKeys } from '../workflows/access-grant.ts';
-import { installKeys } from '../workflows/install-keys.ts';
+import { FAILED_REASONS, installKeys } from '../workflows/install-keys.ts';
 
 const BATCH_ROWS = 100;
 const ALL = { user_id: null, limit: BATCH_ROWS };
@@ -33,7 +33,10 @@ export const revokeGrants = async (deps: RevokeGrantsDeps, signal?: AbortSignal)
   await each(lost, (tx, one) => revokeLostGrant(tx, { ...one, correlation_id: `grants-${randomUUID()}` }));
   const launchKeys = await database.read(PLATFORM, (reader) => listLostLaunchKeys(reader, ALL));
   await each(launchKeys, (tx, one) => revokeLostLaunchKey(tx, { ...one, correlation_id: `grants-${randomUUID()}` }));
-  const query = { workflow: installKeys.name, rest_s: RETRY_AFTER_S, limit: BATCH_ROWS };
+  const query = {
+    ...{ workflow: installKeys.name, failed_reason: FAILED_REASONS.revoking },
+    ...{ rest_s: RETRY_AFTER_S, limit: BATCH_ROWS },
+  };
   const pending = await database.read(PLATFORM, (reader) => listAllocationsWithPendingGrants(reader, query));
   await each(pending, (tx, id) => sendPendingKeys(tx, id));
   if (failures.length > 0)

@@ -3,6 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { PublicApi, ResponseOf } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
 import { Client } from 'pg';
+import { aGrant } from '../../test/access.ts';
 import { type Caller, startTestApp } from '../../test/app.ts';
 import { settle, truth } from '../../test/host.ts';
 import { assertInvariants } from '../../test/invariants.ts';
@@ -255,6 +256,10 @@ describe('the id of the removal of a member', () => {
     const grants = `${w.path}/allocations/${granted}/access-grants`;
     must(await w.owner.post(grants, { ssh_key_id: key }, { 'x-correlation-id': 'c-the-grant' }), 201);
     await settle(w.database);
+    // Keys that others lost before are left to the reconciler, which does not run here.
+    const { me: other } = await w.test.user('left-before');
+    const place = { organization_id, project_id, node_id: w.node.id, slot_ids: [] };
+    const kept = await aGrant(w.sql, { ...place, id: granted }, other.id);
     const removal = { 'x-correlation-id': 'c-the-removal' };
     const path = `/api/v1/organizations/${organization_id}/members/${member.me.id}`;
     must(await w.owner.call('DELETE', path, undefined, removal), 204);
@@ -266,6 +271,8 @@ describe('the id of the removal of a member', () => {
       ({ source, title }) => source === 'task' && title === 'Install SSH keys: completed',
     );
     assert.deepEqual(new Set(installed.map(({ subject_id }) => subject_id)), new Set([launched, granted]), `${titles}`);
+    const { rows } = await w.sql.query('select revoked_at from allocation_access_grants where id = $1', [kept]);
+    assert.deepEqual(rows, [{ revoked_at: null }]);
   });
 });
 
