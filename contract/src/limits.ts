@@ -91,6 +91,15 @@ export const LIMITS = {
     relief: 'Revoke a token, or wait for one to expire',
     added_by: ['serviceAccountTokenCreate', 'serviceAccountTokenIssue'],
   },
+  members: {
+    per: 'organization',
+    kind: 'rows',
+    default: 1_000,
+    unit: 'members',
+    counts: 'Members of the organization. Memberships by groups count, and are not refused: operators map the groups.',
+    relief: 'Remove a member',
+    added_by: ['invitationAccept'],
+  },
   invitations: {
     per: 'organization',
     kind: 'rows',

@@ -967,7 +967,7 @@ export type Organization = {
 };
 
 export type OrganizationLimit = {
-  name: 'requests_per_minute' | 'tickets_per_minute' | 'streams' | 'sessions' | 'recordings' | 'projects' | 'service_accounts' | 'service_account_tokens' | 'invitations' | 'quota_requests' | 'organizations' | 'personal_tokens' | 'ssh_keys';
+  name: 'requests_per_minute' | 'tickets_per_minute' | 'streams' | 'sessions' | 'recordings' | 'projects' | 'service_accounts' | 'service_account_tokens' | 'members' | 'invitations' | 'quota_requests' | 'organizations' | 'personal_tokens' | 'ssh_keys';
   /** Whose usage it limits. `user`: usage of the caller. */
   per: 'organization' | 'user';
   max: number;

@@ -19,6 +19,7 @@ import type { TrustCache } from '../src/agents/trust.ts';
 import { type Database, PLATFORM } from '../src/db/client.ts';
 import type { NodeTaskRow } from '../src/db/node-task.ts';
 import { createAllocationDeps } from '../src/workflows/allocation-deps.ts';
+import type { AllocationDeps } from '../src/workflows/allocation-steps.ts';
 import { createRegistry } from '../src/workflows/engine/registry.ts';
 import { createWorker } from '../src/workflows/engine/worker.ts';
 import { bind } from '../src/workflows/engine/workflow.ts';
@@ -51,6 +52,8 @@ export type HostPlay = Readonly<{
   host?: () => Promise<number>;
   /** Only this one (default every host of the tests). */
   node_name?: string;
+  /** Replaces dependencies of the workflows. */
+  deps?: Partial<AllocationDeps>;
   /** Stops after this many rounds, possibly with work left. */
   rounds?: number;
 }>;
@@ -148,7 +151,7 @@ const QUIET_ROUNDS = 3;
 
 /** Lets workers and host continue until neither finds work. */
 export const settle = async (database: Database, play: HostPlay = {}): Promise<string[]> => {
-  const deps = createAllocationDeps({ database, retry_delay_ms: () => 0 });
+  const deps = { ...createAllocationDeps({ database, retry_delay_ms: () => 0 }), ...play.deps };
   const registry = createRegistry([
     bind(provisionSlice, deps),
     bind(provisionBaremetal, deps),

@@ -8,9 +8,13 @@ import type { Tenants } from './tenants.ts';
 import { must } from './tenants.ts';
 import { until } from './until.ts';
 
-/** A released allocation of acme with a proven wipe, by a host that completes its tasks. */
-export const newReleased = async (tenants: Tenants): Promise<Readonly<{ id: string; path: string }>> => {
+/** A released allocation of acme with a proven wipe, by a host that completes its tasks. `held`: called before its release. */
+export const newReleased = async (
+  tenants: Tenants,
+  held: (id: string) => Promise<void> = async () => {},
+): Promise<Readonly<{ id: string; path: string }>> => {
   const { id } = await newAllocation(tenants);
+  await held(id);
   const path = `/api/v1/projects/${tenants.acme.ids.project_id}/allocations/${id}`;
   must(await tenants.acme.owner.post(`${path}/release`, {}), 202);
   const { rows } = await tenants.sql.query(

@@ -109,7 +109,12 @@ export const insertQuotaRequest = async (
 export type Join = Readonly<{ tenant: string; project?: string }>;
 
 /** Makes a user a member of a tenant, and of its project when a role there is named. */
-export const join = async (sql: Client, tenant: Tenant, userId: string, roles: Join): Promise<void> => {
+export const join = async (
+  sql: Client,
+  tenant: Pick<Tenant, 'organization_id'> & Readonly<{ ids: Pick<Ids, 'project_id'> }>,
+  userId: string,
+  roles: Join,
+): Promise<void> => {
   await sql.query('insert into tenant_memberships (organization_id, user_id, role) values ($1, $2, $3)', [
     tenant.organization_id,
     userId,

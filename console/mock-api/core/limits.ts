@@ -44,6 +44,10 @@ const USED: Readonly<Record<CountedLimit, (ctx: MockCtx) => number>> = {
       ctx,
       accountsOf(ctx).map(({ id }) => id),
     ),
+  members: (ctx) => {
+    const organizationId = organizationOf(ctx);
+    return ctx.world.members.filter((one) => one.organization_id === organizationId).length;
+  },
   invitations: (ctx) => {
     const organizationId = organizationOf(ctx);
     return ctx.world.invitations.filter(
@@ -82,7 +86,7 @@ const addsRecording = ({ world }: MockCtx, { params, body }: Req<'terminalTicket
 
 export const assertBelowLimits = (ctx: MockCtx, req: unknown): void => {
   for (const limit of limitsOf(ctx.operation)) {
-    // Client credentials name their organization only in the handler, and the mock stores no token for them.
+    // Client credentials and invitations name their organization only in the handler.
     if (LIMITS[limit].per === 'organization' && ctx.organization_id === null) continue;
     if (limit === 'recordings' && !addsRecording(ctx, req as Req<'terminalTicketCreate'>)) continue;
     const refusal = fullRefusal(limit, usedOf(ctx, limit), ctx.world.limits[limit]);

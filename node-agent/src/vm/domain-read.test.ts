@@ -53,6 +53,7 @@ describe('differences between a domain and its plan are reported', () => {
     ],
     ['of another allocation', ALLOCATION, 'alc_other', /its allocation/],
     ['with a tag in a namespace that is not ours', 'urn:gpuaas:machine:1', 'urn:else', /its allocation is null/],
+    ['with memory pages that are shared', /<nosharepages ?\/>/, '', /its sharing of memory pages is true/],
     ['with less memory', `>${128 * 1024 ** 2}<`, '>1024<', /its memory/],
   ];
   for (const [name, from, to, expected] of edits)

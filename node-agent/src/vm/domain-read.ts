@@ -17,6 +17,8 @@ export type ParsedDomain = Readonly<{
   allocation_id: string | null;
   plan_sha256: string | null;
   memory_kib: number | null;
+  /** The kernel may merge its memory pages with equal ones of other VMs. */
+  shares_pages: boolean;
   vcpu_count: number | null;
   /** CPUs of the host that are dedicated to one vCPU. */
   pinned_cpus: readonly number[];
@@ -96,6 +98,7 @@ export const parseDomain = (xml: string): ParsedDomain => {
     allocation_id: owner?.['allocation_id'] ?? null,
     plan_sha256: owner?.['plan_sha256'] ?? null,
     memory_kib: amount === null ? null : amount * (UNITS[memory?.attributes['unit'] ?? 'KiB'] ?? Number.NaN),
+    shares_pages: elementAt(domain, 'memoryBacking', 'nosharepages') === undefined,
     vcpu_count: numberOf(textOf(elementAt(domain, 'vcpu'))),
     pinned_cpus: elementsOf(elementAt(domain, 'cputune'), 'vcpupin').flatMap(
       (pin) => numberOf(pin.attributes['cpuset']) ?? [],
@@ -153,6 +156,7 @@ const differences = (
     ...difference('its allocation', parsed.allocation_id, machine.allocation_id),
     ...difference('its plan', parsed.plan_sha256, planHash(plan)),
     ...difference('its memory in KiB', parsed.memory_kib, memory),
+    ...difference('its sharing of memory pages', parsed.shares_pages, false),
     ...difference('its number of CPUs', parsed.vcpu_count, plan.vcpu_count),
     ...difference('what is passed through', addresses.toSorted(), passthrough === 'vfio' ? devices : []),
     ...difference('what is emulated', parsed.stand_ins.toSorted(), passthrough === 'vfio' ? [] : devices),

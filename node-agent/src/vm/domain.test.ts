@@ -125,6 +125,15 @@ describe('a compiled domain', () => {
     assert.equal(elementAt(domain, 'memoryBacking', 'hugepages', 'page')?.attributes['size'], '1048576');
   });
 
+  it('shares no memory pages with other VMs, with huge pages and without', () => {
+    const plans = [machineOf(1), machineOf(1, { hugepages: null })];
+    const backings = plans.map((machine) => elementAt(readXml(compileDomain(machine, hostProfile())), 'memoryBacking'));
+    assert.deepEqual(
+      backings.map((backing) => elementsOf(backing).map(({ name }) => name)),
+      [['hugepages', 'nosharepages'], ['nosharepages']],
+    );
+  });
+
   it('gives each vCPU a dedicated CPU if CPUs are reserved', () => {
     const pinned = Array.from({ length: 24 }, (_, index) => index + 8);
     const domain = readXml(compileDomain(machineOf(1), hostProfile({ pinned_cpus: pinned })));

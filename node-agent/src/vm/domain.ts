@@ -109,17 +109,15 @@ const tuning = (machine: VmPlan, cpus: CpuPlan): readonly XmlElement[] => {
             ...cpus.cells.map((cell) => element('memnode', { cellid: cell.id, mode, nodeset: cell.host_node })),
           ),
         ]),
-    ...(plan.hugepages === null
-      ? []
-      : [
-          element(
-            'memoryBacking',
-            {},
-            element('hugepages', {}, element('page', { size: plan.hugepages.size_kib, unit: 'KiB' })),
-            // Memory pages shared between guests would leak content from one tenant to another.
-            element('nosharepages'),
-          ),
-        ]),
+    element(
+      'memoryBacking',
+      {},
+      ...(plan.hugepages === null
+        ? []
+        : [element('hugepages', {}, element('page', { size: plan.hugepages.size_kib, unit: 'KiB' }))]),
+      // Memory pages shared between guests would leak content from one tenant to another.
+      element('nosharepages'),
+    ),
   ];
 };
 

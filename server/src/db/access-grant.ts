@@ -220,6 +220,16 @@ export const hasPendingGrants = async (reader: Reader, allocationId: string): Pr
     )
   ).rowCount === 1;
 
+/** The change that its VM still lacks, the newest if there are several; undefined when it lacks none. */
+export const findPendingCause = async (reader: Reader, allocationId: string): Promise<string | undefined> =>
+  (
+    await reader.query<{ correlation_id: string }>(
+      `select g.correlation_id from allocation_access_grants g where g.allocation_id = $1 and g.state in ('pending', 'revoking')
+       order by coalesce(g.revoked_at, g.created_at) desc, g.id desc limit 1`,
+      [allocationId],
+    )
+  ).rows[0]?.correlation_id;
+
 /** The wanted keys of the VM of an allocation, in a stable order. */
 export const listAuthorizedKeys = async (
   reader: Reader,
@@ -238,26 +248,30 @@ export const listAuthorizedKeys = async (
 
 export type LostGrant = Readonly<{ id: string; allocation_id: string; reason: string }>;
 
+/** Of every user, or of one. */
+export type LostOf = Readonly<{ user_id: string | null; limit: number }>;
+
 /** Live grants of users who left the project, whose account is disabled, or whose key was deleted. */
-export const listLostGrants = async (reader: Reader, limit: number): Promise<LostGrant[]> =>
+export const listLostGrants = async (reader: Reader, of: LostOf): Promise<LostGrant[]> =>
   (
     await reader.query<{ id: string; allocation_id: string; cause: keyof typeof REASONS }>(
       `select g.id, g.allocation_id, case when u.state <> 'active' then 'account_disabled'
            when k.id is null then 'key_deleted' else 'owner_left_project' end as cause
        from allocation_access_grants g join users u on u.id = g.user_id left join ssh_keys k on k.id = g.ssh_key_id
-       where g.revoked_at is null and (u.state <> 'active' or k.id is null or not ${isInProject('u', 'g')})
-       order by g.id limit $1`,
-      [limit],
+       where g.revoked_at is null and ($1::text is null or g.user_id = $1)
+         and (u.state <> 'active' or k.id is null or not ${isInProject('u', 'g')})
+       order by g.allocation_id, g.id limit $2`,
+      [of.user_id, of.limit],
     )
   ).rows.map(({ cause, ...grant }) => ({ ...grant, reason: REASONS[cause] }));
 
 /**
- * Allocations whose VM runs with outdated keys, without a run that will install them. After a failed installation there
- * is a delay.
+ * Allocations whose VM runs with outdated keys, without a run that will install them. After a failed removal, which gives
+ * the grant this reason, there is a delay.
  */
 export const listAllocationsWithPendingGrants = async (
   reader: Reader,
-  asked: Readonly<{ workflow: string; rest_s: number; limit: number }>,
+  asked: Readonly<{ workflow: string; failed_reason: string; rest_s: number; limit: number }>,
 ): Promise<string[]> =>
   (
     await reader.query<{ id: string }>(
@@ -265,9 +279,9 @@ export const listAllocationsWithPendingGrants = async (
        where g.state in ('pending', 'revoking') and a.state = 'active'
          and (a.capacity_shape = 'baremetal' or a.power_state in ('on', 'unknown'))
          and not exists (select from workflow_runs r where r.workflow = $1 and r.subject_id = a.id and (r.finished_at is null
-           or g.state_reason is not null and r.finished_at > clock_timestamp() - make_interval(secs => $2)))
+           or g.state_reason = $4 and r.finished_at > clock_timestamp() - make_interval(secs => $2)))
        order by a.id limit $3`,
-      [asked.workflow, asked.rest_s, asked.limit],
+      [asked.workflow, asked.rest_s, asked.limit, asked.failed_reason],
     )
   ).rows.map(({ id }) => id);
 

@@ -1,5 +1,5 @@
 /** Moves of launches away from hosts that failed them. Written with the new claims by `statements/move.ts`. */
-import type { Reader } from './client.ts';
+import type { Reader, Tx } from './client.ts';
 import type { Stay } from './lifecycle.ts';
 import type { NodeTaskRow } from './node-task.ts';
 import { claimIsLive } from './predicates.ts';
@@ -56,6 +56,11 @@ export const hasLeftHosts = async (reader: Reader, organizationId: string): Prom
       [organizationId],
     )
   ).rowCount === 1;
+
+/** Waits for the transactions that move launches of the organization whose guest OS may be at fault. */
+export const holdGuestMoves = async (tx: Tx, organizationId: string): Promise<void> => {
+  await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`guest moves ${organizationId}`]);
+};
 
 /** Hosts that the launch left and that are not proven wiped yet. */
 export const listLeftStays = async (reader: Reader, allocationId: string): Promise<Stay[]> =>

@@ -5,6 +5,7 @@ import { ACCESS_DEFAULTS } from './access-policy.ts';
 import type { AllocationState, PowerState } from './allocation.ts';
 import type { Reader } from './client.ts';
 import type { NodeTaskState } from './node-task.ts';
+import type { SessionEnd } from './terminal-session.ts';
 
 export type TicketRefusal = 'replayed' | 'expired' | 'unknown';
 
@@ -22,6 +23,9 @@ export const findTicketRefusal = async (reader: Reader, ticketHash: Buffer): Pro
 export type SessionAccessRow = Readonly<{
   id: string;
   state: 'ticketed' | 'opening' | 'open' | 'closed';
+  /** Of a closed one. */
+  end_reason: SessionEnd['reason'] | null;
+  end_message: string | null;
   kind: SessionKind;
   is_writable: boolean;
   principal_id: string;
@@ -53,7 +57,7 @@ export type SessionAccessRow = Readonly<{
 export const listSessionAccess = async (reader: Reader, ids: readonly string[]): Promise<SessionAccessRow[]> =>
   (
     await reader.query<SessionAccessRow>(
-      `select s.id, s.state, s.kind, s.is_writable, s.is_recorded, s.principal_id, s.principal_kind, s.close_requested_by,
+      `select s.id, s.state, s.end_reason, s.end_message, s.kind, s.is_writable, s.is_recorded, s.principal_id, s.principal_kind, s.close_requested_by,
          a.state as allocation_state, a.power_state,
          pr.deleted_at is null and case s.principal_kind when 'user' then coalesce(u.state = 'active', false)
            else coalesce(v.state = 'enabled' and v.deleted_at is null and v.project_id = s.project_id, false) end as is_account_good,

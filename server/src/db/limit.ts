@@ -15,6 +15,7 @@ const COUNTED: Readonly<Record<CountedLimit, string>> = {
   service_accounts: 'service_accounts where organization_id = $1 and deleted_at is null',
   service_account_tokens:
     'api_tokens where organization_id = $1 and revoked_at is null and expires_at > clock_timestamp()',
+  members: 'tenant_memberships where organization_id = $1',
   invitations: "invitations where organization_id = $1 and state = 'pending' and expires_at > clock_timestamp()",
   quota_requests: `quota_requests where organization_id = $1
     and (state = 'open' or created_at > clock_timestamp() - interval '24 hours')`,

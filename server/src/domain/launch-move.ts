@@ -8,8 +8,8 @@
  * User data of the tenant runs in the guest OS, so what such a guest OS reports is the tenant's word. With it a tenant
  * must be able neither to stop placement on healthy hosts nor to hold GPUs on one host after another. So it blames no
  * host, and moves a launch to one other host at most; and only while no host that a launch of the organization left is
- * being cleaned up, because what is claimed there is beyond the quota (two launches at the same moment may both move). A
- * host that fails such launches by itself then does not fail each of them for the tenant.
+ * being cleaned up, because what is claimed there is beyond the quota. A host that fails such launches by itself then
+ * does not fail each of them for the tenant.
  */
 import type { TaskKind } from '@gpuaas/contract/node';
 
@@ -34,7 +34,7 @@ const isRequestAtFault = ({ kind, error_code, has_user_data }: FailedLaunchTask)
   error_code === 'bad_params' || (has_user_data && kind === 'slice.vm_start' && error_code === 'blocked');
 
 /** All that is known is what a guest OS of the tenant's making did or said. */
-const isGuestAtFault = ({ kind, has_user_data }: FailedLaunchTask): boolean =>
+export const isGuestAtFault = ({ kind, has_user_data }: Pick<FailedLaunchTask, 'kind' | 'has_user_data'>): boolean =>
   has_user_data && kind === 'slice.vm_readiness';
 
 const isImageRefused = ({ error_code }: FailedLaunchTask): boolean => error_code === 'bad_image';

@@ -2,12 +2,15 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { mintId } from '@gpuaas/kit';
 import { verifyWipeCertificate, type WipeCertificateKey } from '@gpuaas/sdk';
 import { startTestApp, testClock } from '../../test/app.ts';
 import { aNode, anAllocation } from '../../test/placement.ts';
 import { newReleased } from '../../test/scenarios-wipe.ts';
 import { CACHE_OVER_MS, makeTenants, must, type Tenants } from '../../test/tenants.ts';
 import { until } from '../../test/until.ts';
+import { PLATFORM } from '../db/client.ts';
+import { insertWipeProof } from '../db/statements/prove.ts';
 
 const KEYS = '/api/v1/wipe-certificate-keys';
 
@@ -158,5 +161,27 @@ describe('a wipe certificate', () => {
       assert.ok(!shown.includes(guess), 'a guest reads the serial number');
     }
     assert.ok(!shown.includes('sequence'), 'how often the disk was erased is not shown');
+  });
+
+  it('states how the wipe was accepted, and how the last accepted one before was', async () => {
+    const outcomes = async (at: string) =>
+      must(await tenants.acme.owner.get(at), 200).body.certificate.disks.map(
+        ({ outcome, outcome_before }: Record<string, unknown>) => [outcome, outcome_before],
+      );
+    assert.deepEqual(await outcomes(path), [['verified', 'verified']]);
+    const overridden = await newReleased(tenants, async (made) => {
+      const claim = 'select node_id, slot_id from allocation_resource_claims where allocation_id = $1';
+      const { rows } = await tenants.sql.query<{ node_id: string; slot_id: string }>(claim, [made]);
+      for (const method of ['two_person_override', 'nvme_sanitize'])
+        for (const slot of rows)
+          await tenants.test.db.database.write(PLATFORM, (tx) =>
+            insertWipeProof(tx, {
+              ...{ ...slot, method, is_verified: false, allocation_id: null, disk_serial: 'S1', evidence: {} },
+              ...{ task_id: mintId('tsk'), correlation_id: 'test' },
+            }),
+          );
+    });
+    const at = `${overridden.path}/wipe-certificate`;
+    assert.deepEqual(await outcomes(at), [['verified', 'overridden']], 'a wipe that failed is none');
   });
 });

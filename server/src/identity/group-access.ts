@@ -11,6 +11,7 @@ import { insertMembership, moveGroupRole } from '../db/organization.ts';
 import { deleteProjectMember, putGroupProjectMember } from '../db/project.ts';
 import { listHeldRoles, lockActiveUser, updateGroups } from '../db/user.ts';
 import { type AccessChange, planGroupAccess } from '../domain/group-access.ts';
+import { revokeLostKeys } from './lost-access.ts';
 import { endMembership } from './member-end.ts';
 
 /** Who changes it: the control plane at a sign-in, or an operator. */
@@ -81,5 +82,7 @@ export const followGroups = async (
     await carryOut(tx, id, change, emit);
     await insertAuditLog(tx, { ...actor, ...auditOf(id, change, policy) });
   }
+  if (changes.some(({ kind }) => kind !== 'grant'))
+    await revokeLostKeys(tx, { user_id: id, correlation_id: actor.correlation_id });
   return changes;
 };

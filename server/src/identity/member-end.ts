@@ -1,6 +1,7 @@
 /**
- * The end of a membership in an organization. Project memberships, tokens, sessions and granted keys follow from the row:
- * roles are checked against it, and `revoke-grants` removes the keys. Invitations of and by the user end here.
+ * The end of a membership in an organization. Project memberships, tokens and sessions follow from the row: roles are
+ * checked against it. Invitations of and by the user end here; the caller then revokes the keys of the user
+ * (`lost-access.ts`).
  */
 import type { WriteCtx } from '../context.ts';
 import type { Tx } from '../db/client.ts';

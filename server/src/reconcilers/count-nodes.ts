@@ -6,9 +6,9 @@
 import { NODE_STATES, OVER_NODE_STATES } from '@gpuaas/contract';
 import { type Clock, systemClock } from '@gpuaas/kit';
 import { type Database, PLATFORM } from '../db/client.ts';
-import { countNodesByState } from '../db/node.ts';
 import { countUnseenNodes } from '../db/node-agent.ts';
 import { countEndingCertificates } from '../db/node-certificate.ts';
+import { countNodesByState } from '../db/node-count.ts';
 import { BREAKER_WINDOW_MIN } from '../domain/health.ts';
 
 export type NodeCounts = Readonly<{

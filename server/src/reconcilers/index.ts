@@ -180,7 +180,7 @@ export const RECONCILERS: readonly ReconcilerDeclaration[] = [
   {
     name: 'revoke-grants',
     interval_ms: 5_000,
-    does: 'revokes grants of removed members, disabled accounts and deleted keys; retries key installation',
+    does: 'revokes keys that outlived the access of their users; retries key installation',
     create: (deps) => (signal) => revokeGrants(deps, signal),
   },
   {

@@ -4,6 +4,7 @@ import { listOrganizations } from '../db/organization.ts';
 import * as db from '../db/user.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
+import { revokeLostKeys } from '../identity/lost-access.ts';
 import { principalOf, resourceChanged } from '../pipeline/caller.ts';
 import { listPage } from '../pipeline/page.ts';
 
@@ -51,6 +52,7 @@ export const userUpdate = async (ctx: WriteCtx, req: Req<'adminUserUpdate'>) => 
     throw conflict(REFUSALS.last_superadmin);
   const row = await db.updateUser(ctx.tx, before.id, req.if_match, { state, platform_role });
   if (row === undefined) throw resourceChanged(before.version);
+  if (state !== 'active') await revokeLostKeys(ctx.tx, { user_id: row.id, correlation_id: ctx.correlation_id });
   ctx.note({
     state_before: before.state,
     state_after: state,

@@ -98,6 +98,7 @@ export const accept = async (ctx: WriteCtx, { body }: Req<'invitationAccept'>) =
     ...{ inviter_role: inviter?.role ?? null, source: member?.source ?? null },
   });
   if (refusal !== null) throw conflict(refusal);
+  if (member === undefined) await assertBelowLimit(ctx, 'members', organization_id);
   // The table decides: two invitations to one organization may be accepted at the same moment.
   if (!(await insertMembership(ctx.tx, membership)) && !(await keepMembership(ctx.tx, membership)))
     throw conflict(REFUSALS.already_member);

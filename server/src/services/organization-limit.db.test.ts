@@ -9,7 +9,7 @@ import {
   type LimitValues,
   limitRefusal,
 } from '@gpuaas/contract';
-import { startTestApp, type TestClock, type TestResponse, testClock } from '../../test/app.ts';
+import { type Caller, startTestApp, type TestClock, type TestResponse, testClock } from '../../test/app.ts';
 import type { TestAllocation } from '../../test/placement.ts';
 import { newActive } from '../../test/scenarios-allocation.ts';
 import { makeTenants, must, newSshKey, type Tenants } from '../../test/tenants.ts';
@@ -26,6 +26,8 @@ describe('limits that are counted', () => {
   let tenants: Tenants;
   let slice: TestAllocation;
   const limited: string[] = [];
+  /** Invited users who have not accepted yet. */
+  const invited: Readonly<{ user: Caller; token: string }>[] = [];
   let account: Readonly<{ id: string; client_secret: string }>;
 
   const inOrganization = (path: string) => `/api/v1/organizations/${tenants.acme.organization_id}${path}`;
@@ -54,6 +56,12 @@ describe('limits that are counted', () => {
         id,
       ]);
     }
+    for (let n = 0; n < AT_ONCE + 1; n++) {
+      const user = await tenants.test.user(newName());
+      const asked = { email: user.me.email, role: 'viewer' };
+      const { token } = must(await tenants.acme.owner.post(inOrganization('/invitations'), asked), 201).body;
+      invited.push({ user, token });
+    }
     account = { id: made.service_account.id, client_secret: made.client_secret };
   });
   after(async () => {
@@ -75,6 +83,10 @@ describe('limits that are counted', () => {
             client_id: account.id,
             client_secret: account.client_secret,
           }),
+    members: () => {
+      const { user, token } = invited.pop() ?? assert.fail('every invitation is accepted');
+      return user.post('/api/v1/invitations/accept', { token });
+    },
     invitations: () =>
       tenants.acme.owner.post(inOrganization('/invitations'), { email: `${newName()}@example.com`, role: 'viewer' }),
     quota_requests: () =>

@@ -8,6 +8,7 @@ import { findUser } from '../db/user.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { organizationRefusal, ownGpuLimit } from '../domain/sign-up.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
+import { revokeLostKeysOf } from '../identity/lost-access.ts';
 import { endMembership } from '../identity/member-end.ts';
 import { createOrganization, isNameTaken } from '../identity/new-organization.ts';
 import { assertStillAllowed } from '../identity/permission-recheck.ts';
@@ -150,6 +151,8 @@ export const memberUpdate = async (ctx: WriteCtx, req: Req<'organizationMemberUp
     subject: user_id,
     data: { organization_id, user_id, role: req.body.role },
   });
+  // A lower role may reach fewer projects.
+  await revokeLostKeysOf(ctx, user_id);
   const row = await db.findMember(ctx.tx, organization_id, user_id);
   if (row === undefined) throw notFound('member');
   return row;
@@ -165,4 +168,5 @@ export const memberRemove = async (ctx: WriteCtx, req: Req<'organizationMemberRe
   if (member.source === 'group') await putGroupAccessBlock(ctx.tx, { organization_id, project_id: null, user_id });
   ctx.note({ source: member.source });
   await endMembership(ctx.tx, { organization_id, user_id }, ctx.emit);
+  await revokeLostKeysOf(ctx, user_id);
 };

@@ -9,6 +9,7 @@ import { NOTHING_CLAIMED, type ProjectHoldings, projectDeleteRefusal } from '../
 import { action } from '../domain/refusal.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
+import { revokeLostKeysOf } from '../identity/lost-access.ts';
 import { assertStillAllowed } from '../identity/permission-recheck.ts';
 import { refuse } from '../pipeline/actions.ts';
 import { callerHolds, onlyText, organizationOf, principalOf, projectOf, resourceChanged } from '../pipeline/caller.ts';
@@ -138,4 +139,5 @@ export const memberRemove = async (ctx: WriteCtx, req: Req<'projectMemberRemove'
     await putGroupAccessBlock(ctx.tx, { organization_id: organizationOf(ctx), project_id, user_id });
   ctx.note({ source: member.source });
   ctx.emit('project.member.removed', { subject: user_id, data: { project_id, user_id } });
+  await revokeLostKeysOf(ctx, user_id);
 };

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { randomUUID } from 'node:crypto';
+import { describe, it, type TestContext, test } from 'node:test';
 import { Client } from 'pg';
-import type { TestAgent } from '../../test/agent.ts';
+import { addNode, enrollAgent, type TestAgent } from '../../test/agent.ts';
 import { useChannel } from '../../test/channel.ts';
+import { startConsoleApp } from '../../test/console.ts';
+import { asEnd, asRefused, joinedGateway } from '../../test/gateway.ts';
 import { aCatalog, anAllocation, aSlot } from '../../test/placement.ts';
+import { CACHE_OVER_MS, must } from '../../test/tenants.ts';
 import { until } from '../../test/until.ts';
 import { listNodesLacking, listQueuedTasks, lockQueuedTasks } from '../db/agent-task.ts';
 import { PLATFORM } from '../db/client.ts';
@@ -14,6 +18,11 @@ import { expireTasks } from '../reconcilers/expire-tasks.ts';
 
 const WIPE = { kind: 'node.cleanup', params: { allocation_id: null, disks: [], slots: [] } };
 const RESTORE = '/api/v1/admin/restore';
+const LONG_AGO = '2020-01-01T00:00:00.000Z';
+const NOTHING = {
+  ...{ api_tokens: 0, service_account_secrets: 0, web_sessions: 0, terminal_sessions: 0, invitations: 0 },
+  ...{ enrollments: 0, node_certificates: 0 },
+};
 
 describe('after a restore', () => {
   const channel = useChannel();
@@ -45,26 +54,10 @@ describe('after a restore', () => {
       ],
     );
 
-  it('tokens, secrets, sessions, tickets and invitations that are older end', async () => {
-    const { test } = channel();
-    const admin = await test.admin();
-    const made = await admin.post('/api/v1/tokens', { name: 'old', scopes: ['read'], expires_in_s: 3600 });
-    assert.equal(made.status, 201, JSON.stringify(made.body));
-    const old = test.bearer(made.body.token);
-    assert.equal((await old.get('/api/v1/me')).status, 200);
-    const { restore } = await begin();
-    assert.ok(restore.ended.api_tokens >= 1);
-    await until('the cache of principals is over', async () => (await old.get('/api/v1/me')).status === 401);
-    const fresh = await admin.post('/api/v1/tokens', { name: 'new', scopes: ['read'], expires_in_s: 3600 });
-    assert.equal((await test.bearer(fresh.body.token).get('/api/v1/me')).status, 200, 'a newer one works');
-  });
-
-  it('a time in the future is refused, and an earlier time ends only what is older', async () => {
+  it('a time in the future is refused', async () => {
     const admin = await channel().test.admin();
     const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
     assert.equal((await admin.post(RESTORE, { reason: 'x', older_than: tomorrow })).status, 400);
-    const { restore } = await begin({ older_than: '2020-01-01T00:00:00.000Z' });
-    assert.equal(restore.ended.api_tokens, 0);
   });
 
   it('destructive tasks are held, neither sent nor expired, until an operator releases the compared node', async () => {
@@ -165,7 +158,7 @@ describe('after a restore', () => {
       [id, me.id],
     );
     await sql.query('update nodes set occupancy = $2 where id = $1', [agent.node_id, 'sliced']);
-    const status = await begin({ older_than: '2020-01-01T00:00:00.000Z' });
+    const status = await begin({ older_than: LONG_AGO });
     const held = status.held_nodes.find(({ node_id }: { node_id: string }) => node_id === agent.node_id);
     assert.deepEqual(held.ssh_keys, [
       { allocation_id: id, user_id: me.id, user_name: 'gone', fingerprint: 'SHA256:gone' },
@@ -188,7 +181,7 @@ describe('after a restore', () => {
     const change = { at: '2026-01-01T00:00:00.000Z', action: 'organization.member.remove', target_kind: 'user' };
     const known = { ...change, target_id: 'usr_1', actor_id: 'usr_2', organization_id: 'org_lost' };
     await file.append([{ chain: 'org_lost', sequence: 9, ...known }]);
-    const { restore } = await begin({ older_than: '2020-01-01T00:00:00.000Z' });
+    const { restore } = await begin({ older_than: LONG_AGO });
     assert.deepEqual(
       restore.identity_changes.filter(
         ({ organization_id }: { organization_id: string }) => organization_id === 'org_lost',
@@ -222,4 +215,112 @@ describe('after a restore', () => {
     assert.ok(!held.includes(agent.node_id));
     agent.close();
   });
+
+  it('tokens, client secrets, invitations and enrollment tokens that are older end', async () => {
+    const { test, url } = channel();
+    const [admin, guest] = [await test.admin(), await test.user('guest')];
+    const tokenOf = async (name: string) =>
+      must(await admin.post('/api/v1/tokens', { name, scopes: ['read'], expires_in_s: 3600 }), 201).body.token;
+    const old = test.bearer(await tokenOf('old'));
+    assert.equal((await old.get('/api/v1/me')).status, 200);
+
+    const accounts = `/api/v1/projects/${admin.project_id}/service-accounts`;
+    const { service_account, client_secret } = must(await admin.post(accounts, { name: 'machine' }), 201).body;
+    const rotate = async (): Promise<string> =>
+      must(await admin.post(`${accounts}/${service_account.id}/secret/rotate`, { overlap_s: 600 }), 200).body
+        .client_secret;
+    const secrets = [client_secret, await rotate()];
+    const useSecrets = async (all: readonly string[]) => {
+      const statuses: number[] = [];
+      for (const secret of all) {
+        const asked = { grant_type: 'client_credentials', client_id: service_account.id, client_secret: secret };
+        statuses.push((await test.bearer(null).call('POST', '/api/v1/auth/token', asked)).status);
+      }
+      return statuses;
+    };
+    assert.deepEqual(await useSecrets(secrets), [200, 200], 'the previous one counts for a while');
+
+    const organization = must(await admin.post('/api/v1/organizations', { name: 'restored' }), 201).body.id;
+    const invite = async (): Promise<string> =>
+      must(
+        await admin.post(`/api/v1/organizations/${organization}/invitations`, {
+          email: guest.me.email,
+          role: 'viewer',
+        }),
+        201,
+      ).body.token;
+    const accept = (token: string) => guest.post('/api/v1/invitations/accept', { token });
+    const invited = await invite();
+    const { enrollment } = await addNode(test);
+
+    assert.deepEqual((await begin({ older_than: LONG_AGO, ends_certificates: true })).restore.ended, NOTHING);
+    const { ended } = (await begin()).restore;
+    await until('the cache of principals is over', async () => (await old.get('/api/v1/me')).status === 401);
+    assert.deepEqual(await useSecrets(secrets), [401, 401]);
+    assert.match((await accept(invited)).body.detail, /already revoked/);
+    await assert.rejects(enrollAgent(url, enrollment), /nodeEnroll/);
+    const counted = ['api_tokens', 'service_account_secrets', 'invitations', 'enrollments'];
+    assert.deepEqual(
+      counted.filter((kind) => ended[kind] < 1),
+      [],
+    );
+
+    assert.equal((await test.bearer(await tokenOf('new')).get('/api/v1/me')).status, 200, 'newer ones work');
+    assert.deepEqual(await useSecrets([await rotate()]), [200]);
+    assert.equal((await accept(await invite())).status, 200);
+    (await channel().join()).close();
+  });
+});
+
+/** The last opened is closed first. */
+const closing = (t: TestContext): Parameters<typeof startConsoleApp>[0] => {
+  const closers: (() => Promise<void>)[] = [];
+  t.after(async () => {
+    for (const close of closers) await close();
+  });
+  return { after: (fn) => void closers.unshift(fn) };
+};
+
+test('after a restore, browsers sign in again, also at the embedded issuer', async (t) => {
+  const at = await startConsoleApp(closing(t));
+  const admin = await at.signed();
+  await at.sql.query("update users set platform_role = 'superadmin'");
+  at.clock.advance(CACHE_OVER_MS);
+  const user = await at.signed('dev-user');
+  const me = async () => (await user.call('GET', '/api/v1/me')).status;
+  const signInPage = async () => (await user.browser.open('/auth/sign-in?return_to=/allocations')).text;
+  assert.equal(await me(), 200);
+  assert.doesNotMatch(await signInPage(), /name="password"/);
+  const begin = async (body: object) => {
+    const began = await admin.call(
+      'POST',
+      RESTORE,
+      { reason: 'restored', ...body },
+      { 'idempotency-key': randomUUID() },
+    );
+    assert.equal(began.status, 201, JSON.stringify(began.body));
+    return began.body.restore.ended;
+  };
+  assert.deepEqual(await begin({ older_than: LONG_AGO }), NOTHING);
+  assert.ok((await begin({})).web_sessions >= 2);
+  at.clock.advance(CACHE_OVER_MS);
+  assert.equal(await me(), 401);
+  assert.match(await signInPage(), /name="password"/);
+  assert.equal((await (await at.signed('dev-user')).call('GET', '/api/v1/me')).status, 200, 'a newer one works');
+});
+
+test('after a restore, older sessions of the gateway end and older tickets admit none', async (t) => {
+  const at = await joinedGateway(closing(t));
+  const stage = await at.stage();
+  const { client } = await stage.session();
+  const { ticket } = await stage.ticket();
+  const admin = await at.test.admin();
+  const begin = async (body: object) =>
+    must(await admin.post(RESTORE, { reason: 'restored', ...body }), 201).body.restore.ended;
+  assert.deepEqual(await begin({ older_than: LONG_AGO }), NOTHING);
+  assert.equal((await begin({})).terminal_sessions, 2);
+  assert.equal((await client.word('closed')).reason, 'revoked');
+  assert.equal(asRefused(await stage.client(ticket)).status, 401);
+  const fresh = await stage.ticket();
+  asEnd(await stage.client(fresh.ticket)).socket.close();
 });

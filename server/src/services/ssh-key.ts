@@ -7,6 +7,7 @@ import { listLaunchesWithKey } from '../db/statements/launch-key.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { parseSshPublicKey } from '../domain/ssh-public-key.ts';
 import { AppError, notFound } from '../errors.ts';
+import { revokeLostKeysOf } from '../identity/lost-access.ts';
 import { principalOf } from '../pipeline/caller.ts';
 import { assertBelowLimit } from '../pipeline/limit.ts';
 import { listPage } from '../pipeline/page.ts';
@@ -73,4 +74,5 @@ export const remove = async (ctx: WriteCtx, { params: { ssh_key_id } }: Req<'ssh
   if ((await db.findSshKey(ctx.tx, user_id, ssh_key_id)) === undefined) throw notFound('SSH key');
   await revokeLaunches(ctx, { user_id, ssh_key_id });
   if (!(await db.deleteSshKey(ctx.tx, user_id, ssh_key_id))) throw notFound('SSH key');
+  await revokeLostKeysOf(ctx, user_id);
 };

@@ -3,11 +3,12 @@ import { describe, it, type TestContext } from 'node:test';
 import type { PublicApi, ResponseOf } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
 import { Client } from 'pg';
+import { aGrant } from '../../test/access.ts';
 import { type Caller, startTestApp } from '../../test/app.ts';
 import { settle, truth } from '../../test/host.ts';
 import { assertInvariants } from '../../test/invariants.ts';
 import { aNode, aTenant } from '../../test/placement.ts';
-import { must } from '../../test/tenants.ts';
+import { join, must, newSshKey } from '../../test/tenants.ts';
 import { PLATFORM } from '../db/client.ts';
 import { insertLogLines, type LogLineRow } from '../db/log-line.ts';
 import { PROVISION_SLICE } from '../domain/workflow-steps.ts';
@@ -238,6 +239,40 @@ describe('the id of a release, of a repeated one and of operator actions', () =>
     );
     assert.deepEqual(proofs, [{ correlation_id: 'c-the-release' }]);
     await assertInvariants(w.database);
+  });
+});
+
+describe('the id of the removal of a member', () => {
+  it('leads to the removal of the keys from the VM, of launch keys and of granted ones', async (t) => {
+    const w = await world(t);
+    const member = await w.test.user('leaver');
+    const { organization_id, project_id } = w.owner;
+    await join(w.sql, { organization_id, ids: { project_id } }, member.me.id, { tenant: 'member', project: 'member' });
+    const key = must(await member.post('/api/v1/ssh-keys', { name: 'mine', public_key: newSshKey() }), 201).body.id;
+    const launched = await w.launch(w.owner, project_id, 'c-launched', 'launched');
+    const granted = await w.launch(w.owner, project_id, 'c-granted', 'granted');
+    await settle(w.database);
+    await w.sql.query('update allocations set ssh_key_ids = $2 where id = $1', [launched, [key]]);
+    const grants = `${w.path}/allocations/${granted}/access-grants`;
+    must(await w.owner.post(grants, { ssh_key_id: key }, { 'x-correlation-id': 'c-the-grant' }), 201);
+    await settle(w.database);
+    // Keys that others lost before are left to the reconciler, which does not run here.
+    const { me: other } = await w.test.user('left-before');
+    const place = { organization_id, project_id, node_id: w.node.id, slot_ids: [] };
+    const kept = await aGrant(w.sql, { ...place, id: granted }, other.id);
+    const removal = { 'x-correlation-id': 'c-the-removal' };
+    const path = `/api/v1/organizations/${organization_id}/members/${member.me.id}`;
+    must(await w.owner.call('DELETE', path, undefined, removal), 204);
+    await settle(w.database);
+    const trace = await w.trace('c-the-removal');
+    const titles = trace.entries.map(({ title }) => title);
+    assert.ok(titles.includes('organization.member.remove succeeded'), `${titles}`);
+    const installed = trace.entries.filter(
+      ({ source, title }) => source === 'task' && title === 'Install SSH keys: completed',
+    );
+    assert.deepEqual(new Set(installed.map(({ subject_id }) => subject_id)), new Set([launched, granted]), `${titles}`);
+    const { rows } = await w.sql.query('select revoked_at from allocation_access_grants where id = $1', [kept]);
+    assert.deepEqual(rows, [{ revoked_at: null }]);
   });
 });
 

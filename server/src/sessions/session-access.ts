@@ -82,14 +82,16 @@ const endOfWaiting = (row: SessionAccessRow, look: SessionActivity): SessionEnd 
   return null;
 };
 
-/** Another replica considered it abandoned, and closed it. */
+/** Its row is gone. */
 export const LOST: SessionEnd = {
   reason: 'gateway_stopped',
   message: 'The gateway lost the session. Open a new one.',
 };
 
 export const endOf = (row: SessionAccessRow, look: SessionActivity | null): SessionEnd | null => {
-  if (row.state === 'closed') return LOST;
+  // By another replica, which considered it abandoned, or by the start of a restore.
+  if (row.state === 'closed')
+    return row.end_reason === null ? LOST : { reason: row.end_reason, message: row.end_message ?? LOST.message };
   if (row.close_requested_by !== null) {
     const isOwn = row.close_requested_by === row.principal_id;
     return {

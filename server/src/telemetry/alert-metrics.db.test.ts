@@ -12,7 +12,7 @@ import { sealLag } from '../db/audit-seal.ts';
 import { archiveLag } from '../db/audit-segment.ts';
 import { createDatabase, PLATFORM, type Reader } from '../db/client.ts';
 import { queryReadOnly } from '../db/health.ts';
-import { countOverdueNodes } from '../db/node.ts';
+import { countOverdueNodes } from '../db/node-count.ts';
 import { outboxLag } from '../db/outbox.ts';
 import { countOverdueSlots } from '../db/slot.ts';
 import { deadlinesOf } from '../domain/moves.ts';

@@ -7,7 +7,7 @@ import { type Database, PLATFORM, type Reader } from '../db/client.ts';
 import { isClockTrusted } from '../db/clock-guard.ts';
 import { queryReadOnly } from '../db/health.ts';
 import { countFindings, inventoryAges } from '../db/inventory.ts';
-import { countFailingNodes, countOverdueNodes } from '../db/node.ts';
+import { countFailingNodes, countOverdueNodes } from '../db/node-count.ts';
 import { commitOrderDelay, outboxLag } from '../db/outbox.ts';
 import { countHeldNodes } from '../db/restore.ts';
 import { countOverdueSlots, countOverriddenSlots, countSlotsInCleanup } from '../db/slot.ts';

@@ -2,7 +2,7 @@
  * Granting and revoking keys on a locked allocation. The change is written, and a run is started that installs the keys
  * if the VM can take them. Before the first boot the keys come with it; a VM that is off gets them when it starts.
  */
-import { finishGrants, type GrantRow, hasPendingGrants, revokeGrant } from '../db/access-grant.ts';
+import { findPendingCause, finishGrants, type GrantRow, hasPendingGrants, revokeGrant } from '../db/access-grant.ts';
 import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
 import { insertSystemAudit } from '../db/audit.ts';
 import type { Tx } from '../db/client.ts';
@@ -34,9 +34,9 @@ export const emitGrant = (tx: Tx, row: AllocationRow, grant: GrantRow, correlati
 /** The VM booted for the first time, with the keys given to its start. */
 export const grantsInstalledAtStart = async (tx: Tx, row: AllocationRow): Promise<void> => {
   // Sent together; pending grants are counted after those installed at the start were marked.
-  const [settled, isLeft] = await Promise.all([finishGrants(tx, row.id, null), hasPendingGrants(tx, row.id)]);
+  const [settled, cause] = await Promise.all([finishGrants(tx, row.id, null), findPendingCause(tx, row.id)]);
   emitGrants(tx, settled);
-  if (isLeft) await sendKeys(tx, row, row.correlation_id);
+  if (cause !== undefined) await sendKeys(tx, row, cause);
 };
 
 /** Installs grants and revocations that were made while the VM could not take them. */
@@ -46,7 +46,7 @@ export const sendKeysIfPending = async (tx: Tx, row: AllocationRow, correlation_
 
 export type LostGrant = Readonly<{ id: string; allocation_id: string; reason: string; correlation_id: string }>;
 
-/** Revoked without a request: a member left, an account was disabled, or a key was deleted. */
+/** Not revoked by name: a member left, an account was disabled, or a key was deleted. */
 export const revokeLostGrant = (tx: Tx, lost: LostGrant): Promise<void> =>
   revokeLost(tx, lost, () => revokeGrant(tx, lost.id, lost));
 
@@ -66,6 +66,7 @@ const revokeLost = async (
   if (grant === undefined) return;
   emitGrant(tx, row, grant, correlation_id);
   const { user_id, fingerprint } = grant;
+  const workflow_run_id = await sendKeys(tx, row, correlation_id);
   tx.defer(
     insertSystemAudit(tx, {
       organization_id: row.organization_id,
@@ -75,14 +76,14 @@ const revokeLost = async (
       target_id: grant.id,
       policy: 'users without a project role lose access',
       correlation_id,
-      metadata: { allocation_id: row.id, user_id, fingerprint, reason },
+      metadata: { allocation_id: row.id, user_id, fingerprint, reason, workflow_run_id },
     }),
   );
-  await sendKeys(tx, row, correlation_id);
 };
 
-/** For grants still pending: a run ended at the same moment as a change, or failed. */
+/** For grants still pending, under the ID of their change: a run ended at the same moment as a change, or failed. */
 export const sendPendingKeys = async (tx: Tx, allocationId: string): Promise<void> => {
   const row = await lockAllocation(tx, allocationId);
-  if (row !== undefined) await sendKeysIfPending(tx, row, row.correlation_id);
+  const cause = await findPendingCause(tx, allocationId);
+  if (row !== undefined && cause !== undefined) await sendKeys(tx, row, cause);
 };

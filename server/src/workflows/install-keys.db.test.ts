@@ -7,10 +7,13 @@ import { testDatabase } from '../../test/database.ts';
 import { playHost, settle, truth } from '../../test/host.ts';
 import { type AllocationFacts, aNode, anAllocation } from '../../test/placement.ts';
 import { runFaults } from '../../test/workflow-faults.ts';
+import { revokeGrant } from '../db/access-grant.ts';
 import { PLATFORM, type Tx } from '../db/client.ts';
 import type { NodeTaskRow } from '../db/node-task.ts';
 import { usernameOf } from '../domain/host-name.ts';
+import { REASONS } from '../domain/reasons.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { revokeGrants } from '../reconcilers/revoke-grants.ts';
 import { revokeLostGrant, sendPendingKeys } from './access-grant.ts';
 import { startRun } from './engine/run.ts';
 import { createKeysDeps, installKeys } from './install-keys.ts';
@@ -215,6 +218,25 @@ for (const { workflow, shape, kind } of [
     for (const id of [early, late]) assert.equal(await stateOf(id), 'installed');
     assert.equal(await stateOf(taken), 'revoked');
   });
+
+test('a revocation at the moment at which a run ends is installed at once, under the ID of the revocation', async (t) => {
+  const { database, sql, write, anActive, aUser, stateOf, tell, hear } = await open(t);
+  const allocation = await anActive();
+  const grant = await aGrant(sql, allocation, await aUser(), 'pending');
+  await tell(allocation.id);
+  await settle(database, { answer: hear });
+  assert.equal(await stateOf(grant), 'installed');
+  // It joined the run, which had looked for the last time.
+  await write((tx) => revokeGrant(tx, grant, { reason: REASONS.owner_left_project, correlation_id: 'c-the-removal' }));
+  await revokeGrants({ database });
+  const { rows } = await sql.query(
+    'select correlation_id from workflow_runs where subject_id = $1 and finished_at is null',
+    [allocation.id],
+  );
+  assert.deepEqual(rows, [{ correlation_id: 'c-the-removal' }]);
+  await settle(database, { answer: hear });
+  assert.equal(await stateOf(grant), 'revoked');
+});
 
 test('a VM that is off gets its keys when it is on again', async (t) => {
   const { database, sql, write, anActive, aUser, stateOf, tell, told, hear } = await open(t);

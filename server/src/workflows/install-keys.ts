@@ -27,7 +27,7 @@ const KIND = INSTALL_KEYS.steps.installKeys.task;
 const TRIES_MAX = 3;
 const DEADLINE_MS = 2 * 3_600_000;
 
-const FAILED_REASONS = {
+export const FAILED_REASONS = {
   pending: 'The key could not be installed. Check that the VM runs and is reachable, then grant the key again.',
   revoking: 'The key could not be removed yet and may still give access. Removal is retried every minute.',
 } as const;

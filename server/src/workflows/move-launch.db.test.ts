@@ -5,12 +5,22 @@ import { Client } from 'pg';
 import { testDatabase } from '../../test/database.ts';
 import { type HostPlay, settle, truth } from '../../test/host.ts';
 import { assertInvariants } from '../../test/invariants.ts';
-import { type AllocationFacts, aNode, anAllocation, type TestAllocation, type TestNode } from '../../test/placement.ts';
+import {
+  type AllocationFacts,
+  aNode,
+  anAllocation,
+  aTenant,
+  type TestAllocation,
+  type TestNode,
+} from '../../test/placement.ts';
+import { sealUserData } from '../../test/secrets.ts';
 import { listMoves } from '../db/allocation-move.ts';
 import { PLATFORM } from '../db/client.ts';
 import type { NodeTaskRow } from '../db/node-task.ts';
+import { putUserData } from '../db/user-data.ts';
 import { LAUNCH_HOSTS_MAX } from '../domain/launch-move.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { createAllocationDeps } from './allocation-deps.ts';
 import { auditRun } from './allocation-transitions.ts';
 import { startRun } from './engine/run.ts';
 import { provisionBaremetal } from './provision-baremetal.ts';
@@ -196,5 +206,42 @@ test('a release accepted after a move releases the new host, and the old one con
   const at = await w.look(made.id);
   assert.deepEqual([at.state, at.usage, at.gpu_used], ['released', 0, 0]);
   for (const { id } of [bad, good]) assert.deepEqual(await w.statuses(id), ['available']);
+  await assertInvariants(w.database);
+});
+
+test('of simultaneous launches whose guest OS may be at fault, one moves and the other fails with the reason', async (t) => {
+  const w = await world(t);
+  const tenant = await aTenant(w.sql);
+  const leaves = new Map<string | null, string>();
+  for (let count = 0; count < 2; count++) {
+    const on = await w.node();
+    const { id: allocation_id } = await w.launch(on, { tenant });
+    const sealed_user_data = sealUserData(allocation_id, '#!/bin/sh\n');
+    await w.database.write(PLATFORM, (tx) => putUserData(tx, { ...tenant, allocation_id, sealed_user_data }));
+    leaves.set(allocation_id, on.id);
+    await w.node();
+  }
+  const usual = createAllocationDeps({ database: w.database });
+  const both = Promise.withResolvers<void>();
+  const answers: (string | null)[] = [];
+  await settle(w.database, {
+    answer: (task) =>
+      task.kind === 'slice.vm_readiness' && leaves.get(task.allocation_id) === task.node_id ? null : truth(task),
+    deps: {
+      whyNotMove: async (...asked) => {
+        const answer = await usual.whyNotMove(...asked);
+        if (answers.push(answer) === leaves.size) both.resolve();
+        await both.promise;
+        return answer;
+      },
+    },
+  });
+  assert.deepEqual(answers.slice(0, 2), [null, null], 'both may move before either has');
+  const seen = await Promise.all([...leaves.keys()].map((id) => w.look(id ?? '')));
+  const refused = seen.find(({ state }) => state === 'failed');
+  assert.deepEqual(new Set(seen.map(({ state }) => state)), new Set(['active', 'failed']));
+  assert.match(refused.state_reason, /No other host is tried while a host that a launch left is cleaned up\.$/);
+  const { rows } = await w.sql.query('select allocation_id from allocation_moves');
+  assert.deepEqual([rows.length, refused.claims.length], [1, 1]);
   await assertInvariants(w.database);
 });

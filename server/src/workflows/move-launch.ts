@@ -5,15 +5,15 @@
  */
 import { mintId } from '@gpuaas/kit';
 import type { AllocationRow } from '../db/allocation.ts';
-import { hasLeftHosts, listImageRefusals, listMoves } from '../db/allocation-move.ts';
+import { hasLeftHosts, holdGuestMoves, listImageRefusals, listMoves } from '../db/allocation-move.ts';
 import type { Reader, Tx } from '../db/client.ts';
 import { findNode } from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
 import { findRunTask } from '../db/run-task.ts';
 import { moveClaimSet } from '../db/statements/move.ts';
 import { findUserData } from '../db/user-data.ts';
-import { moveRefusal, NO_OTHER_HOST } from '../domain/launch-move.ts';
-import { AppError } from '../errors.ts';
+import { isGuestAtFault, moveRefusal, NO_OTHER_HOST } from '../domain/launch-move.ts';
+import { AppError, conflict } from '../errors.ts';
 import { chooseElsewhere, fitsElsewhere } from '../placement/elsewhere.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import type { HostFailure } from './allocation-steps.ts';
@@ -47,11 +47,23 @@ export const whyNotMove = async (
   return (await fitsElsewhere(reader, row, node?.gpu_model ?? '', except)) ? null : NO_OTHER_HOST;
 };
 
+/**
+ * Decided again under a lock, because simultaneous launches of an organization all found no left host. The step of a
+ * refused one is repeated, and `whyNotMove` then states the reason.
+ */
+const assertMovesAlone = async (tx: Tx, row: AllocationRow, { kind }: HostFailure): Promise<void> => {
+  if (!isGuestAtFault({ kind, has_user_data: (await findUserData(tx, row.id)) !== null })) return;
+  await holdGuestMoves(tx, row.organization_id);
+  if (await hasLeftHosts(tx, row.organization_id))
+    throw conflict('A host that another launch of the organization left is being cleaned up.');
+};
+
 /** Does nothing if a release was accepted first: the run then ends by its cancellation. */
 export const moveLaunch = async (tx: Tx, id: string, failure: HostFailure, cause?: Cause): Promise<void> => {
   const { node_id: from_node_id, reason } = failure;
   const row = await lockChanging(tx, id, cause);
   if (row?.node_id !== from_node_id || (row.state !== 'requested' && row.state !== 'provisioning')) return;
+  await assertMovesAlone(tx, row, failure);
   const isSlice = row.capacity_shape === 'gpu_slice';
   // The slots of a slice stay unschedulable; a whole node changes its occupancy. No placement waits for such a node.
   if (!isSlice) await lockSummary(tx, from_node_id);

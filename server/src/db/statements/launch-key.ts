@@ -6,7 +6,7 @@
 import { ID_PREFIXES } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
 import { REASONS } from '../../domain/reasons.ts';
-import { GRANT, type GrantRow } from '../access-grant.ts';
+import { GRANT, type GrantRow, type LostOf } from '../access-grant.ts';
 import type { Reader, Tx } from '../client.ts';
 import { ALLOCATION_HELD, launchKeyCounts } from '../predicates.ts';
 import { statement } from '../statement.ts';
@@ -14,14 +14,15 @@ import { statement } from '../statement.ts';
 export type LaunchKey = Readonly<{ allocation_id: string; ssh_key_id: string; reason: string }>;
 
 /** Launch keys of users who left the project, or whose account is disabled. */
-export const listLostLaunchKeys = async (reader: Reader, limit: number): Promise<LaunchKey[]> =>
+export const listLostLaunchKeys = async (reader: Reader, of: LostOf): Promise<LaunchKey[]> =>
   (
     await reader.query<{ allocation_id: string; ssh_key_id: string; is_active: boolean }>(
       `select a.id as allocation_id, k.id as ssh_key_id, u.state = 'active' as is_active
        from allocations a cross join lateral unnest(a.ssh_key_ids) as w (key_id)
          join ssh_keys k on k.id = w.key_id join users u on u.id = k.user_id
-       where a.state ${ALLOCATION_HELD} and not ${launchKeyCounts('u', 'a')} order by a.id, k.id limit $1`,
-      [limit],
+       where a.state ${ALLOCATION_HELD} and ($1::text is null or k.user_id = $1) and not ${launchKeyCounts('u', 'a')}
+       order by a.id, k.id limit $2`,
+      [of.user_id, of.limit],
     )
   ).rows.map(({ is_active, ...key }) => ({
     ...key,
