@@ -68,6 +68,11 @@ export const lockSku = async (
   return findSku(tx, name);
 };
 
+/** Every SKU, in the order in which `lockSkusOfImage` locks those of an image. */
+export const lockSkus = async (tx: Tx): Promise<void> => {
+  await tx.query('select from sku_catalog order by name for no key update');
+};
+
 /** Orders what depends on which images the SKUs have. */
 export const lockSkusOfImage = async (tx: Tx, imageName: string): Promise<void> => {
   await tx.query(

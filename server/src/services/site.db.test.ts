@@ -10,6 +10,7 @@ import { demoSite } from '../../test/demo-site.ts';
 import { assertInvariants } from '../../test/invariants.ts';
 import { aNode } from '../../test/placement.ts';
 import { must } from '../../test/tenants.ts';
+import { until } from '../../test/until.ts';
 import { PLATFORM } from '../db/client.ts';
 import { canonicalSite, type Site } from '../domain/site.ts';
 import { refreshSummary } from '../placement/summary.ts';
@@ -133,6 +134,32 @@ describe('the site as a file', () => {
     must(await apply({ version: 1, skus: counts([1, 2, 8]), vm_profiles: smaller }), 200);
     const off = skus.map((one) => ({ ...one, enabled: false, disabled_reason: 'For a test.' }));
     must(await apply({ version: 1, skus: off, vm_profiles: [], images: none }), 200);
+  });
+
+  it('waits for a change of one image, which may take the other default image away', async () => {
+    const { skus, images } = demoSite();
+    assert.ok(skus && images);
+    must(await apply({ version: 1, skus, images }), 200);
+    await haveImages(sql, 'us-buffalo-1');
+    const [kept, ...others] = images.map(({ name }) => name);
+    const file: Site = { version: 1, images: images.filter(({ name }) => name !== kept) };
+    const { hash } = must(await plan(file), 200).body;
+    const change = new Client({ connectionString: test.db.ownerUrl });
+    await change.connect();
+    closers.unshift(() => change.end());
+    await change.query('begin');
+    await change.query("select from sku_catalog where name = 'h200-sxm-slice' for no key update");
+    const applied = root.post(`${SITE}/apply`, { site: file, hash });
+    await until('the file to wait for the lock', async () => {
+      const { rows } = await sql.query(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%sku_catalog%'",
+      );
+      return rows.length > 0;
+    });
+    await change.query('update os_images set retired_at = clock_timestamp() where name = any ($1)', [others]);
+    await change.query('commit');
+    assert.deepEqual(codes(await applied), [409, 'conflict']);
+    await sql.query('update os_images set retired_at = null where name = any ($1)', [others]);
   });
 
   it('becomes as any file says: the next plan is empty and the export is the file', async () => {

@@ -13,7 +13,7 @@ import { findPool, listPools } from '../db/pool.ts';
 import { unsetQuota } from '../db/quota.ts';
 import { listRegions } from '../db/region.ts';
 import { getSitePolicy } from '../db/site-policy.ts';
-import { listSkus } from '../db/sku.ts';
+import { listSkus, lockSkus } from '../db/sku.ts';
 import { listLivePrices } from '../db/sku-price.ts';
 import { listVmProfiles } from '../db/sku-vm-profile.ts';
 import { listPoolUses, listRegionUses, listSkuUses } from '../db/statements/catalog-use.ts';
@@ -295,6 +295,8 @@ const carryOut = <S extends SiteSection>(given: Making, change: PlannedChange<S>
  */
 export const applySite = async (tx: Tx, file: Site, hash: string | null, by: SetBy) => {
   await lockSite(tx);
+  // A change of one image waits: each alone could leave a SKU its last default image, both together take it away.
+  if (file.images !== undefined) await lockSkus(tx);
   const reading = await readSite(tx, file);
   const planned = planOf(file, reading);
   if (planned.changes.length > 0 && hash !== null && hash !== planned.hash) throw conflict(REFUSALS.site_changed);
