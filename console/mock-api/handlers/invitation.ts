@@ -70,7 +70,9 @@ export const invitation = {
     const known = memberOf(principal.id);
     const refusal = acceptRefusal({
       ...{ user_id: principal.id, invited_by: row.invited_by, role: row.role },
-      ...{ inviter_role: memberOf(row.invited_by)?.role ?? null, source: known?.source ?? null },
+      inviter_role: memberOf(row.invited_by)?.role ?? null,
+      inviter_is_operator: (world.users.get(row.invited_by)?.platform_role ?? null) !== null,
+      source: known?.source ?? null,
     });
     if (refusal !== null) throw conflict(refusal);
     row.state = 'accepted';

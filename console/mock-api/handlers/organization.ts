@@ -74,7 +74,7 @@ export const organization = {
   },
   organizationCreate: async (ctx: MockCtx, { body }: Req<'organizationCreate'>) => {
     const { world, principal } = ctx;
-    const refusal = organizationRefusal(world.sitePolicy);
+    const refusal = organizationRefusal(world.sitePolicy, { email: principal.email, email_verified: true });
     if (refusal !== null) throw new Refusal('policy_denied', refusal);
     // The mock does not store who created an organization; its owner is the best guess.
     const hasCreated = world.members.some((one) => one.user_id === principal.id && one.role === 'owner');

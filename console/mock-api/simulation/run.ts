@@ -86,7 +86,7 @@ const enterStep = (world: World, run: Run, index: number, plan: RunPlan): void =
   run.state = 'running';
   run.owner = OWNER;
   plan.onStep?.(at);
-  const task =
+  run.task_id =
     at.kind === null || run.node_id === null
       ? null
       : startTask(world, {
@@ -94,10 +94,8 @@ const enterStep = (world: World, run: Run, index: number, plan: RunPlan): void =
           kind: at.kind,
           allocation_id: plan.allocation_id,
           correlation_id: run.correlation_id,
-        });
-  run.task_id = task?.id ?? null;
+        }).id;
   emitRun(world, run);
-  if (task?.state === 'queued') return;
   world.agenda.after(at.seconds * 1000, () => {
     if (run.turn !== turn) return;
     const failing = plan.failing?.step === at.step ? plan.failing : null;

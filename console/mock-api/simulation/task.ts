@@ -16,12 +16,13 @@ export type NewTask = Readonly<{
   correlation_id: string;
 }>;
 
-/** A task waits for an agent that is disconnected. No host of the demo connects again. */
-const isReachable = (world: World, nodeId: string): boolean => world.nodes.get(nodeId)?.is_connected ?? false;
-
-export const startTask = (world: World, { node_id, kind, allocation_id, correlation_id }: NewTask): NodeTask => {
+const addTask = (
+  world: World,
+  { node_id, kind, allocation_id, correlation_id }: NewTask,
+  hasBegun: boolean,
+): NodeTask => {
   const now = world.ago();
-  const began = isReachable(world, node_id) ? now : null;
+  const began = hasBegun ? now : null;
   const task: NodeTask = {
     id: world.mint('node_task'),
     node_id,
@@ -74,10 +75,14 @@ export const endTask = (
   });
 };
 
+/** A task of a run: hosts of runs respond. */
+export const startTask = (world: World, asked: NewTask): NodeTask => addTask(world, asked, true);
+
 /** A task outside of any run, completed a little later; that of a disconnected agent stays queued. */
 export const runTask = (world: World, asked: NewTask, seconds: number, done: (task: NodeTask) => void): NodeTask => {
-  const task = startTask(world, asked);
-  if (task.state === 'queued') return task;
+  const isConnected = world.nodes.get(asked.node_id)?.is_connected ?? false;
+  const task = addTask(world, asked, isConnected);
+  if (!isConnected) return task;
   world.agenda.after(seconds * 1000, () => {
     if (task.finished_at !== null) return;
     endTask(world, task.id, { state: 'completed' });

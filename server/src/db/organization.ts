@@ -140,6 +140,14 @@ export const updateMemberRole = async (
     )
   ).rowCount === 1;
 
+/** Waits for what the member makes at this moment: see `holdRolesAt`. */
+export const lockMember = async (tx: Tx, organizationId: string, userId: string): Promise<void> => {
+  await tx.query('select from tenant_memberships where organization_id = $1 and user_id = $2 for update', [
+    organizationId,
+    userId,
+  ]);
+};
+
 export const deleteMember = async (tx: Tx, organizationId: string, userId: string): Promise<boolean> =>
   (
     await tx.query('delete from tenant_memberships where organization_id = $1 and user_id = $2', [

@@ -3,7 +3,7 @@
  * in yet.
  */
 import type { PlatformRole, ProjectRole, TenantRole } from '@gpuaas/contract';
-import type { Reader } from './client.ts';
+import type { Reader, Tx } from './client.ts';
 import type { ApiTokens, ServiceAccounts } from './types.gen.ts';
 
 type Roles = Readonly<{
@@ -91,21 +91,29 @@ export const findWebSessionPrincipal = async (
     )
   ).rows[0];
 
-/** A member's roles in this transaction; undefined for non-members. */
-export const findRolesAt = async (
-  reader: Reader,
+/**
+ * A member's roles, which stay until the end of this transaction; undefined for non-members. A removal or another role waits,
+ * and then finds what the member has made.
+ */
+export const holdRolesAt = async (
+  tx: Tx,
   userId: string,
   organizationId: string,
   projectId: string | null,
-): Promise<{ tenant: TenantRole; project: ProjectRole | null } | undefined> =>
-  (
-    await reader.query<{ tenant: TenantRole; project: ProjectRole | null }>(
-      `select m.role as tenant,
-         (select p.role from project_memberships p where p.project_id = $3 and p.user_id = m.user_id) as project
-       from tenant_memberships m where m.organization_id = $2 and m.user_id = $1`,
-      [userId, organizationId, projectId],
-    )
-  ).rows[0];
+): Promise<{ tenant: TenantRole; project: ProjectRole | null } | undefined> => {
+  const [organization, project] = await Promise.all([
+    tx.query<{ role: TenantRole }>(
+      'select role from tenant_memberships where organization_id = $2 and user_id = $1 for share',
+      [userId, organizationId],
+    ),
+    tx.query<{ role: ProjectRole }>(
+      'select role from project_memberships where project_id = $2 and user_id = $1 for share',
+      [userId, projectId],
+    ),
+  ]);
+  const tenant = organization.rows[0]?.role;
+  return tenant === undefined ? undefined : { tenant, project: project.rows[0]?.role ?? null };
+};
 
 export const findProjectOrganization = async (reader: Reader, projectId: string): Promise<string | undefined> =>
   (

@@ -59,6 +59,19 @@ export const putQuota = async (
     )
   ).rows[0];
 
+/** Sets another limit where an operator set `before`. False when that is not the limit. */
+export const changeQuota = async (
+  tx: Tx,
+  quota: Pick<QuotaRow, 'organization_id' | 'project_id' | 'gpu_limit'> & Readonly<{ before: number | null }>,
+): Promise<boolean> =>
+  (
+    await tx.query(
+      `update quotas q set gpu_limit = $3, version = version + 1
+       where organization_id = $1 and project_id = $2 and gpu_limit is not distinct from $4::integer and ${quotaIsSet('q')}`,
+      [quota.organization_id, quota.project_id, quota.gpu_limit, quota.before],
+    )
+  ).rowCount === 1;
+
 /** Ends the setting of a limit: it is `gpu_limit` again as if none was ever set. False when it is not set to `before`. */
 export const unsetQuota = async (
   tx: Tx,

@@ -5,7 +5,8 @@ import { REFUSALS } from './sentences.ts';
 
 const asked = (facts: Partial<Acceptance>): string | null =>
   acceptRefusal({
-    ...{ user_id: 'usr_1', invited_by: 'usr_2', role: 'admin', inviter_role: 'admin', source: null },
+    ...{ user_id: 'usr_1', invited_by: 'usr_2', role: 'admin', inviter_role: 'admin', inviter_is_operator: false },
+    source: null,
     ...facts,
   });
 
@@ -22,11 +23,12 @@ test('an invitation ends where who made it may no longer make it', () => {
 
 test('no one accepts their own invitation, and only an owner makes a membership by a group permanent', () => {
   assert.equal(asked({}), null);
-  assert.equal(asked({ inviter_role: null }), null, 'an operator invites the first owner');
+  assert.equal(asked({ inviter_role: null, inviter_is_operator: true }), null, 'an operator invites the first owner');
+  assert.equal(asked({ inviter_role: null }), REFUSALS.inviter_demoted, 'an author who is no member any more');
   assert.equal(asked({ source: 'manual' }), REFUSALS.already_member);
   assert.equal(asked({ invited_by: 'usr_1', inviter_role: 'owner' }), REFUSALS.invited_by_self);
   assert.equal(asked({ source: 'group' }), REFUSALS.kept_by_owner);
-  assert.equal(asked({ source: 'group', inviter_role: null }), REFUSALS.kept_by_owner);
+  assert.equal(asked({ source: 'group', inviter_role: null, inviter_is_operator: true }), REFUSALS.kept_by_owner);
   assert.equal(asked({ source: 'group', inviter_role: 'owner' }), null);
-  assert.equal(asked({ source: 'group', inviter_role: null, role: 'owner' }), null);
+  assert.equal(asked({ source: 'group', inviter_role: null, inviter_is_operator: true, role: 'owner' }), null);
 });

@@ -13,6 +13,8 @@ export type Acceptance = Readonly<{
   role: TenantRole;
   /** Of the one who invited, now; null without a membership. */
   inviter_role: TenantRole | null;
+  /** The author has a role of the platform: operators invite the first owner. */
+  inviter_is_operator: boolean;
   /** Where the membership of the user is from; null without one. */
   source: 'manual' | 'group' | null;
 }>;
@@ -21,10 +23,17 @@ export type Acceptance = Readonly<{
 const mayInvite = (inviterRole: TenantRole, role: TenantRole): boolean =>
   role === 'owner' ? inviterRole === 'owner' : roleHolds(`tenant:${inviterRole}`, 'invitation.create');
 
-export const acceptRefusal = ({ user_id, invited_by, role, inviter_role, source }: Acceptance): string | null => {
+export const acceptRefusal = ({
+  user_id,
+  invited_by,
+  role,
+  inviter_role,
+  inviter_is_operator,
+  source,
+}: Acceptance): string | null => {
   if (source === 'manual') return REFUSALS.already_member;
   if (user_id === invited_by) return REFUSALS.invited_by_self;
-  if (inviter_role !== null && !mayInvite(inviter_role, role)) return REFUSALS.inviter_demoted;
+  if (inviter_role === null ? !inviter_is_operator : !mayInvite(inviter_role, role)) return REFUSALS.inviter_demoted;
   if (source === 'group' && role !== 'owner' && inviter_role !== 'owner') return REFUSALS.kept_by_owner;
   return null;
 };

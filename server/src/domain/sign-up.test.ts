@@ -101,7 +101,14 @@ test('a person whom the policy admits needs no superadmin', () => {
 
 test('only under `open` do users create further organizations', () => {
   for (const sign_up of POLICIES)
-    assert.equal(organizationRefusal(policy({ sign_up })) === null, sign_up === 'open', sign_up);
+    assert.equal(organizationRefusal(policy({ sign_up }), person()) === null, sign_up === 'open', sign_up);
+  const listed = policy({ mail_domains: ['example.com'] });
+  assert.equal(organizationRefusal(listed, { email: 'a@example.com', email_verified: true }), null);
+  for (const other of [
+    { email: 'a@other.example', email_verified: true },
+    { email: 'a@example.com', email_verified: false },
+  ])
+    assert.notEqual(organizationRefusal(listed, other), null, 'who came by an invitation joins others only');
 });
 
 test('the first organization of a user has the default limit, every other one 0 GPUs, and no limit stays none', () => {

@@ -31,7 +31,8 @@ export type SignUpDecision =
 
 const admit = (has_organization: boolean): SignUpDecision => ({ kind: 'admit', has_organization });
 
-const isOfDomain = ({ email, email_verified }: Newcomer, domains: readonly string[]): boolean => {
+type Addressed = Pick<Newcomer, 'email' | 'email_verified'>;
+const isOfDomain = ({ email, email_verified }: Addressed, domains: readonly string[]): boolean => {
   if (domains.length === 0) return true;
   return email !== null && email_verified && domains.includes(email.slice(email.lastIndexOf('@') + 1).toLowerCase());
 };
@@ -68,6 +69,12 @@ export const ownGpuLimit = (
   hasCreated: boolean,
 ): number | null => (hasCreated && default_gpu_limit !== null ? 0 : default_gpu_limit);
 
-/** Why a user cannot create another organization; null under the policy that lets people in by themselves. */
-export const organizationRefusal = ({ sign_up, contact }: SignUpPolicy): string | null =>
-  sign_up === 'open' ? null : REFUSALS.organization_by_operator(contact);
+/**
+ * Why a user cannot create an organization; null where the policy would have admitted the user with one. Who came by an
+ * invitation from another domain joins organizations of others only.
+ */
+export const organizationRefusal = (
+  { sign_up, mail_domains, contact }: SignUpPolicy,
+  user: Addressed,
+): string | null =>
+  sign_up === 'open' && isOfDomain(user, mail_domains) ? null : REFUSALS.organization_by_operator(contact);

@@ -223,6 +223,16 @@ describe('the sign-up policy', () => {
       assert.deepEqual([refused.status, refused.body.code], [403, 'policy_denied']);
     }
     assert.deepEqual(await usersOf('open-2'), []);
+    const invited = await person('open-3', { email: 'open-3@other.example' });
+    const host = admitted.organizations[0].id;
+    const author = await person('open-1');
+    must(
+      await author.post(`/api/v1/organizations/${host}/invitations`, { email: 'open-3@other.example', role: 'viewer' }),
+      201,
+    );
+    assert.deepEqual(must(await me(invited), 200).body.organizations, []);
+    const own = await invited.post('/api/v1/organizations', { name: 'open-foreign' });
+    assert.deepEqual([own.status, own.body.code], [403, 'policy_denied'], 'an invitation is no way around the domains');
     const owner = await test.user('open-1');
     const { id } = must(await owner.post('/api/v1/organizations', { name: 'open-second' }), 201).body;
     assert.deepEqual(await limitOf(id), [{ gpu_limit: 0 }], 'the default counts once per user');

@@ -74,7 +74,7 @@ describe('only holders of a permission can delegate it', () => {
     await setRole(inviter, 'viewer');
     const self = await test.user('second-self');
     const refused = must(await self.post('/api/v1/invitations/accept', { token }), 409);
-    assert.match(refused.body.detail, /may not invite to this role any more/);
+    assert.match(refused.body.detail, /can no longer invite to this role/);
     must(await self.post('/api/v1/invitations/accept', { token: await invite(owner) }), 200);
   });
 
@@ -187,6 +187,32 @@ describe('only holders of a permission can delegate it', () => {
       guest.me.id,
     ]);
     assert.deepEqual(rows, [{ target_kind: 'invitation', target_id: accepted.rows[0].id }]);
+  });
+
+  it('an invitation under way ends with the removal of its author', async () => {
+    const leaver = await remembered('inviter', 'admin');
+    const other = new Client({ connectionString: test.db.ownerUrl });
+    await other.connect();
+    t.after(() => other.end());
+    // Invitations of one organization count one after the other.
+    const limit = `limit invitations ${owner.organization_id}`;
+    await sql.query('begin');
+    await sql.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [limit]);
+    const waiting = async () =>
+      (
+        await other.query(
+          "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+        )
+      ).rowCount;
+    const invited = leaver.post(`${organization()}/invitations`, { email: 'alt@example.com', role: 'admin' });
+    await until('the invitation waits', async () => (await waiting()) === 1);
+    const removed = owner.call('DELETE', `${organization()}/members/${leaver.me.id}`);
+    await until('the removal waits for the invitation', async () => (await waiting()) === 2);
+    await sql.query('commit');
+    const { invitation } = must(await invited, 201).body;
+    must(await removed, 204);
+    const { rows } = await sql.query('select state from invitations where id = $1', [invitation.id]);
+    assert.deepEqual(rows, [{ state: 'revoked' }]);
   });
 
   it('a member who is being removed is not added to a project', async () => {

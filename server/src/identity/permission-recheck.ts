@@ -5,12 +5,12 @@
  */
 import { type Permission, type RoleName, roleHolds } from '@gpuaas/contract';
 import type { WriteCtx } from '../context.ts';
-import { findRolesAt } from '../db/principal.ts';
+import { holdRolesAt } from '../db/principal.ts';
 import { AppError } from '../errors.ts';
 import { organizationOf, principalOf } from '../pipeline/caller.ts';
 
 export const assertStillAllowed = async (ctx: WriteCtx, permission: Permission): Promise<RoleName[]> => {
-  const found = await findRolesAt(ctx.tx, principalOf(ctx).id, organizationOf(ctx), ctx.project_id);
+  const found = await holdRolesAt(ctx.tx, principalOf(ctx).id, organizationOf(ctx), ctx.project_id);
   const roles: RoleName[] = [];
   if (found !== undefined) roles.push(`tenant:${found.tenant}`);
   if (found !== undefined && found.project !== null) roles.push(`project:${found.project}`);

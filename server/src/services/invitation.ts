@@ -4,6 +4,7 @@ import type { ReadCtx, WriteCtx } from '../context.ts';
 import { deleteGroupAccessBlock } from '../db/group-access-block.ts';
 import * as db from '../db/invitation.ts';
 import { findMember, findOrganization, insertMembership, keepMembership } from '../db/organization.ts';
+import { findUser } from '../db/user.ts';
 import { acceptRefusal } from '../domain/invitation.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
@@ -89,13 +90,15 @@ export const accept = async (ctx: WriteCtx, { body }: Req<'invitationAccept'>) =
   if (invitation.state !== 'pending') throw conflict(REFUSALS.invitation_ended(invitation.state));
   const { organization_id, role } = invitation;
   const membership = { organization_id, user_id: caller.id, role };
-  const [member, inviter] = [
+  const [member, inviter, author] = [
     await findMember(ctx.tx, organization_id, caller.id),
     await findMember(ctx.tx, organization_id, invitation.invited_by),
+    await findUser(ctx.tx, invitation.invited_by),
   ];
   const refusal = acceptRefusal({
     ...{ ...membership, invited_by: invitation.invited_by },
-    ...{ inviter_role: inviter?.role ?? null, source: member?.source ?? null },
+    ...{ inviter_role: inviter?.role ?? null, inviter_is_operator: (author?.platform_role ?? null) !== null },
+    source: member?.source ?? null,
   });
   if (refusal !== null) throw conflict(refusal);
   if (member === undefined) await assertBelowLimit(ctx, 'members', organization_id);

@@ -33,11 +33,12 @@ const nameTaken = (err: unknown, name: string): unknown =>
 
 export const create = async (ctx: WriteCtx, { body }: Req<'organizationCreate'>) => {
   const id = mintId('org');
-  const created_by = principalOf(ctx).id;
+  const caller = principalOf(ctx);
+  const created_by = caller.id;
   // The policy is the platform's; and a former member no longer sees an organization, but it counts.
   ctx.tx.enter({ tenant_id: '*', principal_id: created_by });
   const policy = await getSitePolicy(ctx.tx);
-  const refusal = organizationRefusal(policy);
+  const refusal = organizationRefusal(policy, caller);
   if (refusal !== null) throw new AppError('policy_denied', refusal);
   await assertBelowLimit(ctx, 'organizations', created_by);
   const gpu_limit = ownGpuLimit(policy, await db.hasCreatedOrganization(ctx.tx, created_by));

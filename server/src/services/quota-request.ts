@@ -23,17 +23,6 @@ const view = ({ decided_by: _, project_id, ...row }: db.QuotaRequestRow) => ({
 const limitAt = async (tx: Tx, organizationId: string, projectId: string): Promise<QuotaRow | undefined> =>
   (await findQuotas(tx, organizationId, projectId)).find((level) => level.project_id === projectId);
 
-/** Sets a limit whatever its version is, in the caller's transaction. */
-export const setGpuLimit = async (
-  tx: Tx,
-  { organization_id, project_id, gpu_limit }: Pick<QuotaRow, 'organization_id' | 'project_id' | 'gpu_limit'>,
-): Promise<QuotaRow> => {
-  const version = (await limitAt(tx, organization_id, project_id))?.version ?? 1;
-  const row = await putQuota(tx, { organization_id, project_id, gpu_limit, version });
-  if (row === undefined) throw resourceChanged(version);
-  return row;
-};
-
 export const list = (ctx: ReadCtx, { query }: Req<'quotaRequestList'>) =>
   listPage(
     ctx,
@@ -128,9 +117,12 @@ export const approve = async (ctx: WriteCtx, { params, body }: Req<'adminQuotaRe
   if (gpu_limit !== row.gpu_limit && body.reason === undefined)
     throw invalidField('reason', 'is required where the limit differs from the requested one');
   // The limit may have changed since the tenant asked.
-  const refusal = approvalRefusal((await limitAt(ctx.tx, organization_id, project_id))?.gpu_limit ?? null, gpu_limit);
+  const current = await limitAt(ctx.tx, organization_id, project_id);
+  const refusal = approvalRefusal(current?.gpu_limit ?? null, gpu_limit);
   if (refusal !== null) throw conflict(refusal);
-  await setGpuLimit(ctx.tx, { organization_id, project_id, gpu_limit });
+  const version = current?.version ?? 1;
+  const set = await putQuota(ctx.tx, { organization_id, project_id, gpu_limit, version });
+  if (set === undefined) throw resourceChanged(version);
   return end(ctx, row, {
     state: 'approved',
     granted_gpu_limit: gpu_limit,

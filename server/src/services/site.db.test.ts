@@ -371,6 +371,37 @@ describe('the site as a file', () => {
     assert.equal((await limitsNow()).get('acme/'), 40);
   });
 
+  it('keeps a limit that was set while it is applied', async () => {
+    const quotas = [{ organization: 'acme', project: null, gpu_limit: 17 }];
+    const { policy } = await exported();
+    must(await apply({ version: 1, policy, quotas }), 200);
+    const next: Site = {
+      version: 1,
+      policy: { ...policy, contact: 'desk@example.com' },
+      quotas: [{ ...quotas[0], gpu_limit: 64 }] as typeof quotas,
+    };
+    const { hash } = must(await plan(next), 200).body;
+    const held = new Client({ connectionString: test.db.ownerUrl });
+    await held.connect();
+    closers.unshift(() => held.end());
+    await held.query('begin');
+    await held.query('select from site_policy for update');
+    const applied = root.post(`${SITE}/apply`, { site: next, hash });
+    await until('the file to wait', async () => {
+      const { rows } = await sql.query(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
+      return rows.length > 0;
+    });
+    await sql.query(
+      `update quotas q set gpu_limit = 0, version = q.version + 1 from organizations o
+       where o.id = q.organization_id and o.name = 'acme' and q.project_id = ''`,
+    );
+    await held.query('commit');
+    assert.deepEqual(codes(await applied), [409, 'conflict']);
+    assert.equal((await limitsNow()).get('acme/'), 0);
+  });
+
   it('names every row that is wrong, and changes nothing', async () => {
     const before = await exported();
     const site = {

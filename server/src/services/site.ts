@@ -10,7 +10,7 @@ import type { Reader, Tx } from '../db/client.ts';
 import { deleteGroupMapping } from '../db/group-mapping.ts';
 import { listOsImages } from '../db/os-image.ts';
 import { findPool, listPools } from '../db/pool.ts';
-import { unsetQuota } from '../db/quota.ts';
+import { changeQuota, putQuota, unsetQuota } from '../db/quota.ts';
 import { listRegions } from '../db/region.ts';
 import { getSitePolicy } from '../db/site-policy.ts';
 import { listSkus, lockSkus } from '../db/sku.ts';
@@ -50,7 +50,6 @@ import { createGroupMapping } from './group-mapping.ts';
 import { createImage, imageSpecOf, listDefaults, retireImage, updateImage } from './os-image.ts';
 import { createPool, retirePool, updatePool } from './pool.ts';
 import { cancelPrice, createPrice, type SetBy } from './price.ts';
-import { setGpuLimit } from './quota-request.ts';
 import { createRegion, regionSpecOf, retireRegion, updateRegion } from './region.ts';
 import { changeSitePolicy } from './site-policy.ts';
 import { createSku, retireSku, skuSpecOf, updateSku } from './sku.ts';
@@ -202,9 +201,15 @@ const endPrice = ({ tx, reading }: Making, before: SiteRow<'prices'>) => {
   if (found === undefined) throw new Error(`the plan names no price of ${before.sku_name}`);
   return cancelPrice(tx, found.id);
 };
-const setQuota = (given: Making, row: SiteRow<'quotas'>) => {
-  const { organization_id, project_id } = placeOf(given.reading.places, row);
-  return setGpuLimit(given.tx, { organization_id, project_id: project_id ?? '', gpu_limit: row.gpu_limit });
+/** An operator may have set the limit since the plan was read: what the plan does not name is not overwritten. */
+const setQuota = async ({ tx, reading }: Making, row: SiteRow<'quotas'>, before?: SiteRow<'quotas'>): Promise<void> => {
+  const { organization_id, project_id } = placeOf(reading.places, row);
+  const quota = { organization_id, project_id: project_id ?? '', gpu_limit: row.gpu_limit };
+  const isSet =
+    before === undefined
+      ? (await putQuota(tx, { ...quota, version: 1 })) !== undefined
+      : await changeQuota(tx, { ...quota, before: before.gpu_limit });
+  if (!isSet) throw conflict(REFUSALS.site_changed);
 };
 const endQuota = async (
   { tx, reading }: Making,
