@@ -12,7 +12,7 @@ import { cancelQueuedTasks, rejectTask } from '../db/node-task.ts';
 import { insertOutboxEvent, type NewOutboxEvent } from '../db/outbox.ts';
 import { lockSummary } from '../db/placement.ts';
 import { findLastFailure } from '../db/run-task.ts';
-import { moveHeldSlots } from '../db/statements/held-slots.ts';
+import { moveHeldSlots } from '../db/slot-approval.ts';
 import { insertProofAudit, insertWipeProof } from '../db/statements/prove.ts';
 import { insertUsage } from '../db/usage.ts';
 import { type AllocationState, billingEffect, STATE_DEADLINE_S, sourcesOf } from '../domain/allocation.ts';
