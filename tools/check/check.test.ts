@@ -205,6 +205,8 @@ describe('make check', () => {
     const of = (text: string): string[] => missingPaths('doc/a.md', text, files);
     assert.deepEqual(of('`server/src/db/x.ts` `db/x.ts` `dist/x/y.json` [a](a.md#top) [db](../server/src/db)'), []);
     assert.deepEqual(of('`db/y.ts` [b](b.md)'), ['db/y.ts', 'doc/b.md']);
+    assert.deepEqual(of('`server/src/db/` `db/` `src/{db,x}/` `db/{x,y}.ts` `gone/`'), ['src/x/', 'db/y.ts', 'gone/']);
+    assert.equal(of('`a/b.cjs` `a/b.jsonc` `a/b.txt` `a/b.service` `a/b.css` `total{state}` `a/b.log`').length, 5);
   });
 
   it('finds quotes in runbooks that the product does not print', () => {
