@@ -119,6 +119,7 @@ describe('make check', () => {
       ['named parameters in statements', 'server/src/db/x.ts', 'limit $2', false],
       ['rules of SQL stand once', 'server/src/db/x.ts', "where t.state in ('queued', 'dispatched', 'running')", true],
       ['rules of SQL stand once', 'server/src/db/x.ts', "where r.state not in ('pending', 'running', 'waiting')", true],
+      ['rules of SQL stand once', 'server/src/db/x.ts', "r.state in ('pending', 'running', 'waiting', 'stuck')", true],
       ['rules of SQL stand once', 'server/src/db/statements/x.ts', 'and c.released_at is null', true],
       ['rules of SQL stand once', 'server/src/db/x.ts', "and s.fabric_claim_mode = 'per_slot_vf'", true],
       ['rules of SQL stand once', 'server/src/db/predicates.ts', 'and c.released_at is null', false],

@@ -76,7 +76,7 @@ export const TEXT_RULES: readonly TextRule[] = [
     applies: (file) =>
       /^server\/src\/db\/.*\.ts$/.test(file) && !/\.test\.ts$|\/(?:predicates|types\.gen)\.ts$/.test(file),
     breaks:
-      /in \('(?:queued', ')?dispatched', 'running'\)|in \('pending', 'running', 'waiting'\)|in \('(?:released', 'failed|failed', 'released|retired', 'deleted|approved', 'wiping', 'blocked|requested', 'provisioning|active', 'releasing', 'release_failed)'\)|kind (?:=|<>|(?:not )?in) \(?'\w+\.\w+'|\bc\.released_at is null|and s\.fabric_claim_mode /,
+      /in \('(?:queued', ')?dispatched', 'running'\)|in \('pending', 'running', 'waiting'|in \('(?:released', 'failed|failed', 'released|retired', 'deleted|approved', 'wiping', 'blocked|requested', 'provisioning|active', 'releasing', 'release_failed)'\)|kind (?:=|<>|(?:not )?in) \(?'\w+\.\w+'|\bc\.released_at is null|and s\.fabric_claim_mode /,
   },
   {
     name: 'American spelling',

@@ -8,6 +8,7 @@
 import { UNAVAILABLE_REASONS } from '@gpuaas/contract';
 import type { UnavailableReason } from '@gpuaas/scheduler';
 import type { ExpectedEntry } from '../domain/expected-capacity.ts';
+import { DELIVERED_NODE_STATES } from '../domain/node-state.ts';
 import type { Reader, Tx } from './client.ts';
 import { runtimeIsValidated, skuIsOpen, slotUnavailableReason, takesLaunches } from './predicates.ts';
 import type { CapacityCounters, Regions, SkuCatalog } from './types.gen.ts';
@@ -58,8 +59,7 @@ export type CapacityCounts = Readonly<{
   baremetal: ShapeCounts;
 }>;
 
-/** Node states that count as capacity. */
-const DELIVERED = "('active', 'offline', 'draining')";
+const DELIVERED = `(${DELIVERED_NODE_STATES.map((state) => `'${state}'`).join(', ')})`;
 
 const KEY = 'region_name, gpu_model, pool_organization_id';
 
