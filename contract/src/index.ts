@@ -32,6 +32,7 @@ export { GRANT_STATES } from './public/access-grant.ts';
 export { DISK_APPROVAL_STATES, OPEN_DISK_APPROVAL_STATES } from './public/admin-disk.ts';
 export { SITE_CHECK_STATES, type SiteCheckState } from './public/admin-doctor.ts';
 export { ImageSpec } from './public/admin-image.ts';
+export { LOG_LEVELS } from './public/admin-log.ts';
 export { CAPACITY_MODES, CONVERSION_TARGETS, NODE_STATES, OCCUPANCIES, OVER_NODE_STATES } from './public/admin-node.ts';
 export { OPEN_TASK_STATES, type TASK_STATES } from './public/admin-node-task.ts';
 export type { PlatformKeyKind } from './public/admin-platform-key.ts';
@@ -51,6 +52,7 @@ export { APPROVALS, SLOT_STATUSES } from './public/admin-slot.ts';
 export { VmProfileSpec } from './public/admin-vm-profile.ts';
 export {
   ALLOCATION_STATES,
+  CUSTODY_ALLOCATION_STATES,
   ENDED_ALLOCATION_STATES,
   HELD_ALLOCATION_STATES,
   MOVING_ALLOCATION_STATES,

@@ -114,8 +114,13 @@ describe('make check', () => {
       ['few numbered parameters', 'server/src/db/x.ts', 'values ($9, $10)', true],
       ['few numbered parameters', 'server/src/db/x.ts', 'values ($8, $9)', false],
       ['few numbered parameters', 'server/src/db/x.db.test.ts', 'values ($9, $10)', false],
+      ['named parameters in statements', 'server/src/db/statements/x.ts', 'where id = $1 and name = $2', true],
+      ['named parameters in statements', 'server/src/db/statements/x.ts', 'where id = $1', false],
+      ['named parameters in statements', 'server/src/db/statements/reseal.ts', 'limit $2', false],
+      ['named parameters in statements', 'server/src/db/x.ts', 'limit $2', false],
       ['rules of SQL stand once', 'server/src/db/x.ts', "where t.state in ('queued', 'dispatched', 'running')", true],
       ['rules of SQL stand once', 'server/src/db/x.ts', "where r.state not in ('pending', 'running', 'waiting')", true],
+      ['rules of SQL stand once', 'server/src/db/x.ts', "r.state in ('pending', 'running', 'waiting', 'stuck')", true],
       ['rules of SQL stand once', 'server/src/db/statements/x.ts', 'and c.released_at is null', true],
       ['rules of SQL stand once', 'server/src/db/x.ts', "and s.fabric_claim_mode = 'per_slot_vf'", true],
       ['rules of SQL stand once', 'server/src/db/predicates.ts', 'and c.released_at is null', false],
@@ -225,6 +230,8 @@ describe('make check', () => {
     const of = (text: string): string[] => missingPaths('doc/a.md', text, files);
     assert.deepEqual(of('`server/src/db/x.ts` `db/x.ts` `dist/x/y.json` [a](a.md#top) [db](../server/src/db)'), []);
     assert.deepEqual(of('`db/y.ts` [b](b.md)'), ['db/y.ts', 'doc/b.md']);
+    assert.deepEqual(of('`server/src/db/` `db/` `src/{db,x}/` `db/{x,y}.ts` `gone/`'), ['src/x/', 'db/y.ts', 'gone/']);
+    assert.equal(of('`a/b.cjs` `a/b.jsonc` `a/b.txt` `a/b.service` `a/b.css` `total{state}` `a/b.log`').length, 5);
   });
 
   it('finds quotes in runbooks that the product does not print', () => {

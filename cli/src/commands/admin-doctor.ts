@@ -1,5 +1,5 @@
 /** The checks of the whole site, made by the server. `gpuaas doctor` checks this machine and its sign-in. */
-import type { Operations } from '@gpuaas/sdk';
+import { type Operations, SITE_CHECK_STATES } from '@gpuaas/sdk';
 import { command } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { CliError } from '../exit.ts';
@@ -30,7 +30,7 @@ const printChecks = (cli: Cli, { checks }: Site): void => {
 };
 
 const resultOf = ({ checks, duration_ms, server_version }: Site): string => {
-  const parts = (['ok', 'warning', 'failed', 'unknown', 'not_configured'] as const).flatMap((state) =>
+  const parts = SITE_CHECK_STATES.flatMap((state) =>
     count(checks, state) === 0 ? [] : [`${count(checks, state)} ${WORD[state]}`],
   );
   return `${parts.join(', ')}; server ${server_version}, ${(duration_ms / 1000).toFixed(1)} s.`;

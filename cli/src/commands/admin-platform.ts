@@ -1,4 +1,4 @@
-import { PLATFORM_ROLES } from '@gpuaas/sdk';
+import { PLATFORM_ROLES, USER_STATES_TO_SET } from '@gpuaas/sdk';
 import { choice, command, type Group, integer, text, toggle } from '../command.ts';
 import { UsageError } from '../exit.ts';
 import { collect, ifMatchFlags, keyFlags, pageFlags } from '../flags.ts';
@@ -96,7 +96,7 @@ export const adminUser: Group = {
       summary: 'Disable or enable a user, or change the platform role',
       args: { user: 'ID' },
       flags: {
-        state: choice('Active or disabled', ['active', 'disabled']),
+        state: choice('Active or disabled', USER_STATES_TO_SET),
         'platform-role': choice('Platform role', ROLES),
         ...ifMatchFlags,
       },

@@ -1,5 +1,6 @@
 /** Capacity for operators: what was delivered and what it does, now and over time. */
 import { fragmentation, fragmentationLine } from '@gpuaas/scheduler';
+import { DELIVERED_NODE_STATES } from '../../../server/src/domain/node-state.ts';
 import type { MockCtx, Req } from '../core/context.ts';
 import { pageOf } from '../core/page.ts';
 import { digestOf } from '../core/random.ts';
@@ -9,7 +10,7 @@ import { launchable, slotsOf, snapshotOf } from '../simulation/placement.ts';
 
 const DAY_MS = 86_400_000;
 const SAMPLES_MAX = 288;
-const DELIVERED: readonly Node['state'][] = ['active', 'offline', 'draining'];
+const DELIVERED: readonly Node['state'][] = DELIVERED_NODE_STATES;
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 

@@ -1,4 +1,5 @@
 /** Pools, and the pool of a node. */
+import { isNodeOver } from '../../../server/src/domain/node-state.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, invalidField } from '../core/errors.ts';
@@ -77,7 +78,7 @@ export const adminPool = {
   adminNodeUpdate: async (ctx: MockCtx, { params, body, if_match }: Req<'adminNodeUpdate'>) => {
     const { world } = ctx;
     const node = must(world.nodes.get(params.node_id), 'node');
-    if (node.state === 'retired' || node.state === 'deleted') throw conflict(REFUSALS.node_not_movable(node.state));
+    if (isNodeOver(node.state)) throw conflict(REFUSALS.node_not_movable(node.state));
     const pool = world.pools.find((one) => one.name === body.pool_name && one.retired_at === null);
     if (pool === undefined)
       throw invalidField('pool_name', 'names no pool', 'unknown', `There is no pool named "${body.pool_name}".`);

@@ -1,7 +1,7 @@
+import { LOG_LEVELS } from '@gpuaas/contract';
 import type { MockCtx, Req } from '../core/context.ts';
 import { asIs, pageOf } from '../core/page.ts';
 
-const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'];
 const DAY_MS = 86_400_000;
 
 export const log = {
@@ -13,7 +13,9 @@ export const log = {
       .filter(({ line }) => Date.parse(line.logged_at) >= since)
       .filter(({ line }) => query.correlation_id === undefined || line.correlation_id === query.correlation_id)
       .filter(({ line }) => query.node_id === undefined || line.node_id === query.node_id)
-      .filter(({ line }) => query.level === undefined || LEVELS.indexOf(line.level) >= LEVELS.indexOf(query.level))
+      .filter(
+        ({ line }) => query.level === undefined || LOG_LEVELS.indexOf(line.level) >= LOG_LEVELS.indexOf(query.level),
+      )
       .sort((a, b) => (a.line.logged_at < b.line.logged_at ? -1 : a.line.logged_at > b.line.logged_at ? 1 : 0));
     return pageOf(
       ctx,

@@ -3,6 +3,7 @@ import { OPEN_DISK_APPROVAL_STATES } from '@gpuaas/contract';
 import { type NodeAction, type NodeFacts, nodeRefusal } from '../../../server/src/domain/node-actions.ts';
 import type { Refusal } from '../../../server/src/domain/refusal.ts';
 import { type SlotAction, type SlotFacts, slotRefusal } from '../../../server/src/domain/slot-actions.ts';
+import { isLive } from '../../../server/src/domain/workflow.ts';
 import type { Node, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { gpusOf } from './gpu-model.ts';
@@ -43,7 +44,7 @@ const slotFacts = (world: World, slot: Slot, callerId: string): SlotFacts => {
     node_state: node?.state ?? 'deleted',
     node_occupancy: node === undefined ? 'free' : occupancyOf(world, node),
     holder: holder === undefined ? null : { state: holder.state, is_whole_node: holder.capacity_shape === 'baremetal' },
-    is_repairing: runs.some((run) => ['pending', 'running', 'waiting'].includes(run.state)),
+    is_repairing: runs.some((run) => isLive(run.state)),
     prevents_host_changes: node?.alerts.some((one) => one.classifications.includes('prevent_host_changes')) ?? false,
     taken: [],
     is_override_by_caller: world.slotOverrides.some(

@@ -1,15 +1,15 @@
 /** SKUs with their current price and VM profiles, as tenants and operators see them. */
-import { SLOT_PARTS } from '@gpuaas/contract';
+import { ENDED_ALLOCATION_STATES, SLOT_PARTS } from '@gpuaas/contract';
 import { priceAt, skuAvailability, skuBlockers } from '../../../server/src/domain/catalog.ts';
 import { fabricOf } from '../../../server/src/domain/fabric.ts';
 import { type DefaultImage, imageDefault } from '../../../server/src/domain/image-default.ts';
 import type { OsImage, Price, Region, Sku, VmProfile } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 
-const LIVE: readonly string[] = ['requested', 'provisioning', 'active', 'releasing', 'release_failed'];
+const ENDED: readonly string[] = ENDED_ALLOCATION_STATES;
 /** They keep it from being retired. */
 export const unreleased = (world: World, key: 'region_name' | 'sku_name', name: string): string[] =>
-  [...world.allocations.values()].filter((one) => one[key] === name && LIVE.includes(one.state)).map((one) => one.id);
+  [...world.allocations.values()].filter((one) => one[key] === name && !ENDED.includes(one.state)).map((one) => one.id);
 
 const pricesOf = (world: World, skuName: string): Price[] => world.prices.filter((one) => one.sku_name === skuName);
 

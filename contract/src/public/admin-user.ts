@@ -7,6 +7,8 @@ import { operatorReads, operatorUpdates } from './operator.ts';
 
 /** A pending user waits for the approval of the sign-up. */
 export const USER_STATES = ['active', 'disabled', 'pending'] as const;
+/** What an operator sets. */
+export const USER_STATES_TO_SET = ['active', 'disabled'] as const satisfies readonly (typeof USER_STATES)[number][];
 
 export const User = Closed({
   id: Id('user'),
@@ -52,7 +54,7 @@ export const adminUserApi = define({
     params: Closed({ user_id: Id('user') }),
     body: Closed(
       {
-        state: Type.Optional(StringEnum(['active', 'disabled'])),
+        state: Type.Optional(StringEnum(USER_STATES_TO_SET)),
         platform_role: Type.Optional(Nullable(StringEnum(PLATFORM_ROLES))),
       },
       { minProperties: 1 },

@@ -32,6 +32,12 @@ export const MOVING_ALLOCATION_STATES = [
   'provisioning',
   'releasing',
 ] as const satisfies readonly AllocationState[];
+/** Claims that remain wait for a wipe proof. */
+export const CUSTODY_ALLOCATION_STATES = [
+  'releasing',
+  'release_failed',
+  'failed',
+] as const satisfies readonly AllocationState[];
 
 /** Why GPUs are unavailable for a launch, as codes of `reasons[]`. `fabric`, `boot_kind` and `quota` depend on the request. */
 export const UNAVAILABLE_REASONS = [

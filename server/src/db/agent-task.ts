@@ -1,7 +1,6 @@
 /** Tasks for the dispatcher and agents. */
 import type { Reader, Tx } from './client.ts';
 import { TASK_HANDED_OUT, TASK_OPEN, taskIsHeld, taskIsLate } from './predicates.ts';
-import type { NodeTaskState } from './task-view.ts';
 import type { NodeTasks } from './types.gen.ts';
 
 /**
@@ -57,7 +56,7 @@ export const readTasksByName = (tx: Tx): void => tx.defer(tx.query('set local en
  */
 export const lockQueuedTasks = async (tx: Tx, ids: readonly string[]): Promise<OutgoingTask[]> =>
   (
-    await tx.query<OutgoingTask & { state: NodeTaskState }>(
+    await tx.query<OutgoingTask & { state: NodeTasks['state'] }>(
       `select ${OUTGOING}, t.state from node_tasks t
        where t.id = any ($1) and t.expires_at > clock_timestamp() and not ${taskIsHeld('t')} for update of t skip locked`,
       [ids],

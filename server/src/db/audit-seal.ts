@@ -7,7 +7,7 @@ import type { ChainedRow, Seal, SealedRow } from '../domain/audit-chain.ts';
 import type { IdentityChange } from '../domain/identity-change.ts';
 import type { Reader, Tx } from './client.ts';
 import { queryByIndex } from './plan.ts';
-import type { AuditSealer } from './types.gen.ts';
+import type { AuditChains, AuditLogs, AuditSealer } from './types.gen.ts';
 
 /** Times to the microsecond and JSON as PostgreSQL prints it: an edit must not hide below what a driver parses. */
 const CHAINED_COLUMNS = `l.id, l.xid::text as xid,
@@ -79,7 +79,7 @@ export const listSealable = async (tx: Tx, limit: number): Promise<ChainedRow[]>
     )
   ).rows;
 
-export type ChainRow = Readonly<{ chain: string; sequence: number; hash: Buffer; sealed_at: string }>;
+export type ChainRow = Readonly<Pick<AuditChains, 'chain' | 'sequence' | 'hash' | 'sealed_at'>>;
 
 export const listChainEnds = async (reader: Reader, chains: readonly string[]): Promise<ChainRow[]> =>
   (
@@ -271,7 +271,7 @@ export const listSealedRows = async (
   }));
 };
 
-export type UnsealedRow = Readonly<{ id: string; xid: string; organization_id: string | null }>;
+export type UnsealedRow = Readonly<Pick<AuditLogs, 'id' | 'xid' | 'organization_id'>>;
 
 /**
  * Reads the next `limit` audit rows by id; `last` is null when these were all. Rows added meanwhile must not extend the

@@ -8,6 +8,7 @@
 import { UNAVAILABLE_REASONS } from '@gpuaas/contract';
 import type { UnavailableReason } from '@gpuaas/scheduler';
 import type { ExpectedEntry } from '../domain/expected-capacity.ts';
+import { DELIVERED_NODE_STATES } from '../domain/node-state.ts';
 import type { Reader, Tx } from './client.ts';
 import {
   runtimeIsValidated,
@@ -16,6 +17,7 @@ import {
   takesLaunches,
   unapprovedDiskCount,
 } from './predicates.ts';
+import type { CapacityCounters, Regions, SkuCatalog } from './types.gen.ts';
 
 /** Whether the fabric, the image or the quota forbids a free GPU depends on the request. */
 const OF_REQUEST = ['fabric', 'boot_kind', 'quota'] as const;
@@ -63,8 +65,7 @@ export type CapacityCounts = Readonly<{
   baremetal: ShapeCounts;
 }>;
 
-/** Node states that count as capacity. */
-const DELIVERED = "('active', 'offline', 'draining')";
+const DELIVERED = `(${DELIVERED_NODE_STATES.map((state) => `'${state}'`).join(', ')})`;
 
 const KEY = 'region_name, gpu_model, pool_organization_id';
 
@@ -217,18 +218,18 @@ export const replaceCounters = async (
   );
 };
 
-export type OfferRow = Readonly<{
-  region_name: string;
-  sku_name: string;
-  capacity_shape: 'baremetal' | 'gpu_slice';
-  allowed_gpu_counts: number[];
-  is_enabled: boolean;
-  /** Of the shared pools and the tenant's own. */
-  pools: CapacityCounts[];
-  counted_at: string;
-  /** By the database's clock. */
-  read_at: string;
-}>;
+export type OfferRow = Readonly<
+  Pick<SkuCatalog, 'capacity_shape' | 'allowed_gpu_counts'> & {
+    region_name: Regions['name'];
+    sku_name: SkuCatalog['name'];
+    is_enabled: boolean;
+    /** Of the shared pools and the tenant's own. */
+    pools: CapacityCounts[];
+    counted_at: CapacityCounters['counted_at'];
+    /** By the database's clock. */
+    read_at: string;
+  }
+>;
 
 type PageKey = readonly [string, string];
 

@@ -42,7 +42,6 @@ const WRITERS = [
   'slot-approval.ts',
   'statements/backfill.ts',
   'statements/claim.ts',
-  'statements/held-slots.ts',
   'statements/move.ts',
   'statements/release.ts',
 ];

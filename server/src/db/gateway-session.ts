@@ -1,11 +1,14 @@
 /** What decides whether a ticket opens a session and whether a session may continue. */
-import type { ProjectRole, TenantRole } from '@gpuaas/contract';
-import type { SessionKind } from '@gpuaas/contract/stream';
 import { ACCESS_DEFAULTS } from './access-policy.ts';
-import type { AllocationState, PowerState } from './allocation.ts';
 import type { Reader } from './client.ts';
-import type { NodeTaskState } from './node-task.ts';
-import type { SessionEnd } from './terminal-session.ts';
+import type {
+  Allocations,
+  ApiTokens,
+  NodeTasks,
+  ProjectMemberships,
+  TenantMemberships,
+  TerminalSessions,
+} from './types.gen.ts';
 
 export type TicketRefusal = 'replayed' | 'expired' | 'unknown';
 
@@ -20,39 +23,34 @@ export const findTicketRefusal = async (reader: Reader, ticketHash: Buffer): Pro
   ).rows[0]?.refusal ?? 'unknown';
 
 /** Everything that decides whether a session may continue. The database's clock decides expiry. */
-export type SessionAccessRow = Readonly<{
-  id: string;
-  state: 'ticketed' | 'opening' | 'open' | 'closed';
-  /** Of a closed one. */
-  end_reason: SessionEnd['reason'] | null;
-  end_message: string | null;
-  kind: SessionKind;
-  is_writable: boolean;
-  principal_id: string;
-  principal_kind: 'user' | 'service_account';
-  close_requested_by: string | null;
-  allocation_state: AllocationState;
-  power_state: PowerState | null;
-  is_account_good: boolean;
-  tenant_role: TenantRole | null;
-  project_role: ProjectRole | null;
-  is_token_good: boolean;
-  /** The web session that opened it was signed out; an idle or expired one is a sign-in that ended. */
-  is_signed_out: boolean;
-  /** Null for a sign-in. */
-  token_scopes: readonly string[] | null;
-  is_token_elsewhere: boolean;
-  is_sign_in_over: boolean;
-  allows_service_accounts: boolean;
-  is_recorded: boolean;
-  requires_recording: boolean;
-  project_requires_recording: boolean;
-  is_over: boolean;
-  session_idle_s: number;
-  task_state: NodeTaskState | null;
-  task_reason: string | null;
-  is_node_offline: boolean;
-}>;
+export type SessionAccessRow = Readonly<
+  Pick<
+    TerminalSessions,
+    // The end is of a closed one.
+    'id' | 'state' | 'end_reason' | 'end_message' | 'kind' | 'is_writable' | 'is_recorded' | 'principal_id' | 'principal_kind' | 'close_requested_by'
+  > & {
+    allocation_state: Allocations['state'];
+    power_state: Allocations['power_state'];
+    is_account_good: boolean;
+    tenant_role: TenantMemberships['role'] | null;
+    project_role: ProjectMemberships['role'] | null;
+    is_token_good: boolean;
+    /** The web session that opened it was signed out; an idle or expired one is a sign-in that ended. */
+    is_signed_out: boolean;
+    /** Null for a sign-in. */
+    token_scopes: ApiTokens['scopes'] | null;
+    is_token_elsewhere: boolean;
+    is_sign_in_over: boolean;
+    allows_service_accounts: boolean;
+    requires_recording: boolean;
+    project_requires_recording: boolean;
+    is_over: boolean;
+    session_idle_s: number;
+    task_state: NodeTasks['state'] | null;
+    task_reason: NodeTasks['state_reason'];
+    is_node_offline: boolean;
+  }
+>;
 
 export const listSessionAccess = async (reader: Reader, ids: readonly string[]): Promise<SessionAccessRow[]> =>
   (

@@ -2,6 +2,7 @@
  * Invariants of the traces of changes: events, audit rows and host results. Traces are many and never change, so only
  * those of the last hour are read, by indexes on their time; the reconciler checks each sixty times.
  */
+import { ALLOCATION_STATES } from '@gpuaas/contract';
 import { allocationMoves } from '../domain/allocation.ts';
 import type { Invariant } from './invariant-rule.ts';
 
@@ -17,8 +18,10 @@ const MOVES = Object.entries(allocationMoves)
 /** Progress of a VM needs no actor; a decision by a user, a failure or a proof does. */
 const ANSWERED_FOR = "('requested', 'releasing', 'release_failed', 'released', 'failed')";
 
+const UNRELEASED = ALLOCATION_STATES.flatMap((state) => (state === 'released' ? [] : [`'${state}'`])).join(', ');
+
 /** Recently changed allocations. A state is never older than its allocation, so new ones are among them. */
-const CHANGED = `(select a.* from allocations a where a.state in ('requested', 'provisioning', 'active', 'releasing', 'release_failed', 'failed')
+const CHANGED = `(select a.* from allocations a where a.state in (${UNRELEASED})
     and a.state_since > ${FRESH}
   union all select a.* from allocations a where a.released_at > ${FRESH}) a`;
 

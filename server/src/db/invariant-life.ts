@@ -6,6 +6,7 @@ import {
   ALLOCATION_STARTING,
   claimCounts,
   claimIsLive,
+  RUN_LIVE,
   TASK_OPEN,
 } from './predicates.ts';
 
@@ -38,7 +39,7 @@ export const LIFECYCLE_INVARIANTS: readonly Invariant[] = [
       from allocations a where a.state <> 'released' and a.state_since < ${SETTLED} and case
         when a.state in ('failed', 'release_failed') then a.state_reason is null
         when a.state ${ALLOCATION_MOVING} then a.state_deadline_at is null or not exists (
-          select from workflow_runs r where r.subject_id = a.id and r.state in ('pending', 'running', 'waiting', 'stuck'))
+          select from workflow_runs r where r.subject_id = a.id and (r.state ${RUN_LIVE} or r.state = 'stuck'))
         else false end`,
   },
   {

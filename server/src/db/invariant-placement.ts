@@ -7,6 +7,7 @@ import { type Invariant, RECENT } from './invariant-rule.ts';
 import {
   claimHoldsSlot,
   claimIsLive,
+  RUN_LIVE,
   runtimeIsValidated,
   slotIsComplete,
   slotIsUsable,
@@ -120,7 +121,7 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
       left join node_resource_slots s on ${claimHoldsSlot('c', 's')} and s.status in ('available', 'reserved', 'in_use')
       where ${claimIsLive('c')} and c.move_id is not null and (a.node_id = c.node_id or s.id is not null or not exists (
         select from workflow_runs r where r.subject_id = c.move_id and r.workflow = 'clean-left-host'
-          and (r.state in ('pending', 'running', 'waiting', 'stuck') or r.state_since > statement_timestamp() - interval '5 minutes')))`,
+          and (r.state ${RUN_LIVE} or r.state = 'stuck' or r.state_since > statement_timestamp() - interval '5 minutes')))`,
   },
   {
     name: 'slice_is_legal_set',

@@ -8,7 +8,7 @@ export type InvitationRow = Readonly<
     Invitations,
     'id' | 'organization_id' | 'email' | 'role' | 'invited_by' | 'expires_at' | 'accepted_at' | 'created_at'
   > & {
-    state: 'pending' | 'accepted' | 'revoked' | 'expired';
+    state: Invitations['state'] | 'expired';
   }
 >;
 

@@ -6,11 +6,10 @@ import type { HostField, HostIdentity } from '../domain/host-identity.ts';
 import { REASONS } from '../domain/reasons.ts';
 import type { Reader, Tx } from './client.ts';
 import { createKeptPurge, LOOK_AGAIN } from './keep.ts';
-import type { NodeState } from './node.ts';
 import { queryByIndex } from './plan.ts';
 import { NODE_OVER } from './predicates.ts';
 import { statement } from './statement.ts';
-import type { NodeCertificates } from './types.gen.ts';
+import type { NodeCertificates, NodeEnrollments, Nodes } from './types.gen.ts';
 
 /** The first half of a lock's name; the other is the node. */
 const CERTIFICATES_LOCK = 4_752_013;
@@ -49,16 +48,15 @@ export const insertEnrollment = async (
   return rows[0]?.expires_at ?? '';
 };
 
-export type EnrollmentRow = Readonly<{
-  id: string;
-  node_id: string;
-  node_name: string;
-  node_state: NodeState;
-  is_used: boolean;
-  is_revoked: boolean;
-  is_expired: boolean;
-  correlation_id: string;
-}>;
+export type EnrollmentRow = Readonly<
+  Pick<NodeEnrollments, 'id' | 'node_id' | 'correlation_id'> & {
+    node_name: Nodes['name'];
+    node_state: Nodes['state'];
+    is_used: boolean;
+    is_revoked: boolean;
+    is_expired: boolean;
+  }
+>;
 
 /** The node of a token, before anything is locked. */
 export const findEnrollmentNode = async (reader: Reader, tokenHash: Buffer): Promise<string | undefined> =>

@@ -15,8 +15,6 @@ import { statement } from './statement.ts';
 import { type TaskView, VIEW, type ViewRow, viewOf } from './task-view.ts';
 import type { NodeTasks } from './types.gen.ts';
 
-export type { NodeTaskState } from './task-view.ts';
-
 export type NodeTaskRow = Readonly<
   Pick<
     NodeTasks,

@@ -4,25 +4,39 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { DISK_APPROVAL_STATES, OPEN_DISK_APPROVAL_STATES, SESSION_STATES } from '@gpuaas/contract';
+import { DISK_APPROVAL_STATES, NODE_STATES, OPEN_DISK_APPROVAL_STATES, SESSION_STATES } from '@gpuaas/contract';
+import { TASK_KINDS } from '@gpuaas/contract/task-kinds';
+import { candidateOf, FILTERS, type PlacementRequest, type SchedulerNode } from '@gpuaas/scheduler';
 import fc from 'fast-check';
 import { type TestDatabase, testDatabase } from '../../test/database.ts';
 import { priceAt, SWITCHED_ON, skuAvailability } from '../domain/catalog.ts';
 import { CLOCK_STEP_MAX_MS } from '../domain/clock-guard.ts';
+import { imageDefault } from '../domain/image-default.ts';
+import { COMPARED_WITHIN_S } from '../domain/restore.ts';
 import { LIVE_SESSION_STATES } from '../domain/session.ts';
-import { isTaskUndone, UNSTARTED_TASK_STATES } from '../domain/task.ts';
+import { HELD_TASK_KINDS, isTaskUndone, UNSTARTED_TASK_STATES } from '../domain/task.ts';
 import { PLATFORM } from './client.ts';
 import {
+  CLOCK_TRUSTED,
   claimCounts,
   DISK_OPEN,
+  databaseName,
   deviceIsHeldElsewhere,
+  HEADS_COMPARED,
+  imageIsAvailable,
+  imageIsDefault,
   isInProject,
   launchKeyCounts,
   SESSION_LIVE,
+  skuHasDefaultImage,
+  skuHasImage,
   skuIsOpen,
   slotIsProven,
   TASK_UNDONE,
   TASK_UNSTARTED,
+  takesLaunches,
+  taskIsHeld,
+  taskIsHeldByRestore,
   taskIsLate,
 } from './predicates.ts';
 
@@ -33,9 +47,12 @@ const RUNS = 250;
 const SEEN_MIN = 20;
 const DAYS = ['2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04'].map((day) => `${day}T00:00:00Z`);
 const day = fc.constantFrom(...DAYS);
+/** A time so many seconds ago. */
+const ago = (seconds: number): string => new Date(Date.now() - seconds * 1000).toISOString();
 const orNull = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null, freq: 2 });
 const rarely = <T>(value: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: value });
+const mostly = <T, U>(usual: T, other: U) => fc.constantFrom(usual, usual, usual, usual, other);
 
 describe('a shared predicate over other tables', () => {
   let database: TestDatabase;
@@ -98,30 +115,218 @@ describe('a shared predicate over other tables', () => {
         );
   });
 
-  it('ends a task by its time only while the clock is trusted', () => {
+  it('ends a task by its time only while the clock is trusted', async () => {
     // Seconds from now, never within the time that a query may take of a limit.
     const off = fc.constantFrom(-3600, -60, 60, 3600);
     const step = CLOCK_STEP_MAX_MS / 1000;
+    const world = fc.record({
+      expires: off,
+      seen_ago: fc.constantFrom(0, step - 60, step + 1, 10 * step),
+      held: fc.boolean(),
+      guard: fc.boolean(),
+    });
+    type World = typeof world extends fc.Arbitrary<infer T> ? T : never;
+    const tables = ({ expires, seen_ago, held, guard }: World): Tables => ({
+      t: { columns: 'expires_at timestamptz', rows: [{ expires_at: ago(-expires) }] },
+      clock_guard: {
+        columns: 'hold_since timestamptz, seen_at timestamptz',
+        rows: guard ? [{ hold_since: held ? ago(0) : null, seen_at: ago(seen_ago) }] : [],
+      },
+    });
+    const isTrusted = ({ seen_ago, held, guard }: World): boolean => !guard || (!held && seen_ago < step);
+    await holds(world, tables, `select ${CLOCK_TRUSTED} from t`, isTrusted);
+    await holds(world, tables, `select ${taskIsLate('t')} from t`, (one) => one.expires < 0 && isTrusted(one));
+  });
+
+  const SEALER = 'compared_in text, compared_at timestamptz, tableoid text';
+  const nameOf = (tableoid: string) =>
+    evaluate(
+      { audit_sealer: { columns: SEALER, rows: [{ tableoid }] } },
+      `select ${databaseName('s')} from audit_sealer s`,
+    );
+
+  it('names a database by its server, itself and the table of its sealer', async (t) => {
+    const oid = fc.constantFrom('1', '2');
+    await holds(
+      fc.record({ one: oid, two: oid }),
+      ({ one, two }) => ({
+        a: { columns: SEALER, rows: [{ tableoid: one }] },
+        b: { columns: SEALER, rows: [{ tableoid: two }] },
+      }),
+      `select ${databaseName('a')} = ${databaseName('b')} from a, b`,
+      ({ one, two }) => one === two,
+    );
+    const other = await testDatabase(t);
+    const { rows } = await other.database.read(PLATFORM, (reader) =>
+      reader.query<{ name: string }>(`select ${databaseName('s')} as name from (select '1' as tableoid) s`),
+    );
+    assert.notEqual(rows[0]?.name, await nameOf('1'));
+  });
+
+  it('holds a task of a held kind for a held node, and for any node while the heads were not compared', async () => {
+    const name = await nameOf('1');
+    const world = fc.record({
+      kind: fc.oneof(fc.constantFrom(...TASK_KINDS), fc.constantFrom(...HELD_TASK_KINDS)),
+      is_node_held: fc.boolean(),
+      // Null: never compared. Undefined: the sealer has not begun.
+      compared_in: fc.constantFrom(name, name, name, 'another database', null, undefined),
+      compared_ago: fc.constantFrom(0, COMPARED_WITHIN_S - 60, COMPARED_WITHIN_S + 1),
+    });
+    type World = typeof world extends fc.Arbitrary<infer T> ? T : never;
+    const tables = ({ kind, is_node_held, compared_in, compared_ago }: World): Tables => ({
+      t: { columns: 'kind text, node_id text', rows: [{ kind, node_id: 'nod_1' }] },
+      nodes: {
+        columns: 'id text, restore_hold_id text',
+        rows: [
+          { id: 'nod_1', restore_hold_id: is_node_held ? 'rst_1' : null },
+          { id: 'nod_2', restore_hold_id: 'rst_1' },
+        ],
+      },
+      audit_sealer: {
+        columns: SEALER,
+        rows:
+          compared_in === undefined
+            ? []
+            : [{ compared_in, tableoid: '1', compared_at: compared_in && ago(compared_ago) }],
+      },
+    });
+    const isCompared = (one: World): boolean => one.compared_in === name && one.compared_ago < COMPARED_WITHIN_S;
+    const isHeldKind = ({ kind }: World): boolean => HELD_TASK_KINDS.includes(kind);
+    await holds(world, tables, `select ${HEADS_COMPARED} from t`, isCompared);
+    await holds(
+      world,
+      tables,
+      `select ${taskIsHeldByRestore('t')} from t`,
+      (one) => isHeldKind(one) && one.is_node_held,
+    );
+    await holds(
+      world,
+      tables,
+      `select ${taskIsHeld('t')} from t`,
+      (one) => isHeldKind(one) && (one.is_node_held || !isCompared(one)),
+    );
+  });
+
+  it('takes launches on a node exactly when the scheduler’s rules of its state and its GPUs do', () => {
+    const rules = FILTERS.filter(({ name }) => name === 'node_state' || name === 'gpu_model');
+    assert.equal(rules.length, 2);
     return holds(
       fc.record({
-        expires: off,
-        seen_ago: fc.constantFrom(0, step - 60, step + 1, 10 * step),
-        held: fc.boolean(),
-        guard: fc.boolean(),
+        state: fc.oneof(fc.constant('active' as const), fc.constantFrom(...NODE_STATES)),
+        gpu_model_conflict: fc.constantFrom(null, null, 'Discovery found 8 H100 SXM.'),
       }),
-      ({ expires, seen_ago, held, guard }) => {
-        const at = (s: number) => new Date(Date.now() + s * 1000).toISOString();
-        return {
-          t: { columns: 'expires_at timestamptz', rows: [{ expires_at: at(expires) }] },
-          clock_guard: {
-            columns: 'hold_since timestamptz, seen_at timestamptz',
-            rows: guard ? [{ hold_since: held ? at(0) : null, seen_at: at(-seen_ago) }] : [],
-          },
-        };
+      (node) => ({ n: { columns: 'state text, gpu_model_conflict text', rows: [node] } }),
+      `select ${takesLaunches('n')} from n`,
+      ({ state, gpu_model_conflict }) => {
+        const node = { state, has_other_gpus: gpu_model_conflict !== null } as unknown as SchedulerNode;
+        return rules.every(({ reject }) => reject(candidateOf(node), {} as PlacementRequest) === null);
       },
-      `select ${taskIsLate('t')} from t`,
-      ({ expires, seen_ago, held, guard }) => expires < 0 && (!guard || (!held && seen_ago < step)),
     );
+  });
+
+  const IMAGES = ['debian', 'ubuntu'];
+  const REGIONS = ['north', 'south'];
+  const catalog = fc.record({
+    capacity_shape: fc.constantFrom('baremetal', 'gpu_slice', 'gpu_slice', 'gpu_slice'),
+    images: fc.tuple(
+      ...IMAGES.map((name) =>
+        fc.record({
+          name: fc.constant(name),
+          retired_at: rarely(day),
+          channel: mostly('stable' as const, 'candidate' as const),
+          trust: mostly('verified' as const, 'unverified' as const),
+          is_of_sku: fc.boolean(),
+          versions: fc.array(fc.record({ retired_at: rarely(day) }), { maxLength: 2 }),
+        }),
+      ),
+    ),
+    regions: fc.tuple(
+      ...REGIONS.map((name) => fc.record({ name: fc.constant(name), enabled: fc.boolean(), retired_at: rarely(day) })),
+    ),
+    availability: fc.array(
+      fc.record({
+        image_name: fc.constantFrom(...IMAGES),
+        digest: fc.constantFrom('0', '1'),
+        region_name: fc.constantFrom(...REGIONS),
+        available_since: fc.option(day, { nil: null, freq: 4 }),
+      }),
+      { minLength: 6, maxLength: 10 },
+    ),
+  });
+  type Catalog = typeof catalog extends fc.Arbitrary<infer T> ? T : never;
+  const catalogTables = ({ capacity_shape, images, regions, availability }: Catalog): Tables => {
+    const IMAGE = 'name text, retired_at timestamptz, channel text, trust text';
+    const VERSION = 'image_name text, digest text, retired_at timestamptz';
+    const versions = images.flatMap((image) =>
+      image.versions.map((one, at) => ({ ...one, image_name: image.name, digest: `${at}` })),
+    );
+    return {
+      k: { columns: 'name text, capacity_shape text', rows: [{ name: 'h200', capacity_shape }] },
+      i: { columns: IMAGE, rows: images.slice(0, 1) },
+      v: { columns: VERSION, rows: [{ image_name: 'debian', digest: '0' }] },
+      os_images: { columns: IMAGE, rows: images },
+      os_image_versions: { columns: VERSION, rows: versions },
+      os_image_skus: {
+        columns: 'image_name text, sku_name text',
+        rows: images.map((one) => ({ image_name: one.name, sku_name: one.is_of_sku ? 'h200' : 'b200' })),
+      },
+      os_image_availability: {
+        columns: 'image_name text, digest text, region_name text, available_since timestamptz',
+        rows: availability,
+      },
+      regions: { columns: 'name text, enabled boolean, retired_at timestamptz', rows: regions },
+    };
+  };
+  const canFetch = ({ availability }: Catalog, image: string, digest: string, region: string): boolean =>
+    availability.some(
+      (one) =>
+        one.image_name === image && one.digest === digest && one.region_name === region && one.available_since !== null,
+    );
+  /** By the domain, of the regions that are named. */
+  const defaultRegions = (world: Catalog, image: Catalog['images'][number], regions: readonly string[]): string[] =>
+    imageDefault({
+      name: image.name,
+      channel: image.channel,
+      trust: image.trust,
+      enabled: image.retired_at === null && image.versions.some(({ retired_at }) => retired_at === null),
+      regions: regions.map((region_name) => ({
+        region_name,
+        is_available: image.versions.some(
+          ({ retired_at }, at) => retired_at === null && canFetch(world, image.name, `${at}`, region_name),
+        ),
+        ...{ failure: null, node_name: null },
+      })),
+    }).default_regions;
+
+  it('lets an image be fetched, and be the default of a region, exactly when the domain does', async () => {
+    await holds(catalog, catalogTables, `select ${imageIsAvailable('v', "'north'")} from v`, (world) =>
+      canFetch(world, 'debian', '0', 'north'),
+    );
+    await holds(
+      catalog,
+      catalogTables,
+      `select ${imageIsDefault('i', "'north'")} from i`,
+      (world) => world.images[0] !== undefined && defaultRegions(world, world.images[0], ['north']).length > 0,
+    );
+  });
+
+  it('finds an image, and a default image in an enabled region, for a SKU exactly when the domain does', async () => {
+    const isWhole = ({ capacity_shape }: Catalog): boolean => capacity_shape === 'baremetal';
+    await holds(
+      catalog,
+      catalogTables,
+      `select ${skuHasImage('k')} from k`,
+      (world) =>
+        isWhole(world) ||
+        world.images.some(
+          (one) =>
+            one.is_of_sku && one.retired_at === null && one.versions.some(({ retired_at }) => retired_at === null),
+        ),
+    );
+    await holds(catalog, catalogTables, `select ${skuHasDefaultImage('k')} from k`, (world) => {
+      const open = world.regions.flatMap((one) => (one.enabled && one.retired_at === null ? [one.name] : []));
+      return isWhole(world) || world.images.some((one) => one.is_of_sku && defaultRegions(world, one, open).length > 0);
+    });
   });
 
   it('lets a SKU be launched exactly when it is live, enabled and the domain finds no blocker', () => {

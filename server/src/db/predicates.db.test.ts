@@ -7,17 +7,22 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import {
   ALLOCATION_STATES,
+  APPROVALS,
   ENDED_ALLOCATION_STATES,
   MOVING_ALLOCATION_STATES,
   NODE_STATES,
+  OCCUPANCIES,
   SLOT_PARTS as REQUIRED_PARTS,
+  SLOT_STATUSES,
 } from '@gpuaas/contract';
+import { TASK_KINDS } from '@gpuaas/contract/task-kinds';
 import { isComplete, isUsable, type SchedulerSlot, SLOTS_MAX, slotReason } from '@gpuaas/scheduler';
 import fc from 'fast-check';
 import { type TestDatabase, testDatabase } from '../../test/database.ts';
 import { isHeld, OCCUPYING_ALLOCATION_STATES, STARTING_ALLOCATION_STATES } from '../domain/allocation.ts';
 import { OFFLINE_AFTER_S } from '../domain/heartbeat.ts';
-import { isNodeOver } from '../domain/node-state.ts';
+import { isNodeOver, occupancyMoves } from '../domain/node-state.ts';
+import { approvalMoves, slotMoves } from '../domain/slot-state.ts';
 import { HANDED_OUT_TASK_STATES, isTaskOpen } from '../domain/task.ts';
 import { isLive } from '../domain/workflow.ts';
 import { isFit } from '../workflows/node-after-wipe.ts';
@@ -28,13 +33,18 @@ import {
   ALLOCATION_MOVING,
   ALLOCATION_OCCUPYING,
   ALLOCATION_STARTING,
+  APPROVAL_TO_DISABLE,
   agentIsConnected,
   agentIsSeen,
+  claimHoldsSlot,
   claimIsLive,
   NODE_OVER,
+  NODE_TO_CLEAN,
   RUN_LIVE,
   runtimeIsValidated,
   SLOT_PARTS,
+  SLOT_TO_CLEAN,
+  SLOT_TO_QUARANTINE,
   slotIsClaimed,
   slotIsComplete,
   slotIsFit,
@@ -42,6 +52,7 @@ import {
   slotUnavailableReason,
   TASK_HANDED_OUT,
   TASK_OPEN,
+  taskKindIn,
 } from './predicates.ts';
 
 const ROWS = 200;
@@ -232,6 +243,43 @@ describe('a shared SQL predicate', () => {
       BOTH,
     ));
 
+  it('changes a slot, its approval and a node only along their declared moves', async () => {
+    const within = (moves: Readonly<Record<string, readonly string[]>>, to: string) => (row: { state: string }) =>
+      moves[row.state]?.includes(to) ?? false;
+    const canQuarantine = within(slotMoves, 'quarantined');
+    const approval = fc.record({ state: fc.constantFrom(...APPROVALS) });
+    const status = fc.record({ state: fc.constantFrom(...SLOT_STATUSES) });
+    const occupancy = fc.record({ state: fc.constantFrom(...OCCUPANCIES) });
+    const isIn = (fragment: string) => `s.state ${fragment}`;
+    await holds(approval, isIn(APPROVAL_TO_DISABLE), '(state text)', within(approvalMoves, 'disabled'), BOTH);
+    await holds(status, isIn(SLOT_TO_CLEAN), '(state text)', within(slotMoves, 'cleaning'), BOTH);
+    // What is quarantined already may be set apart again.
+    await holds(
+      status,
+      isIn(SLOT_TO_QUARANTINE),
+      '(state text)',
+      (row) => row.state === 'quarantined' || canQuarantine(row),
+      BOTH,
+    );
+    // A free node has no allocation that could be cleaned up.
+    await holds(
+      occupancy,
+      isIn(NODE_TO_CLEAN),
+      '(state text)',
+      (row) => row.state !== 'free' && within(occupancyMoves, 'cleaning')(row),
+      BOTH,
+    );
+  });
+
+  it('knows the kinds of host tasks that it is given', () =>
+    holds(
+      fc.record({ kind: fc.constantFrom(...TASK_KINDS) }),
+      `s.kind ${taskKindIn('image.pull', 'slice.vm_start')}`,
+      '(kind text)',
+      ({ kind }) => kind === 'image.pull' || kind === 'slice.vm_start',
+      BOTH,
+    ));
+
   it('counts an agent as connected for as long as the domain does', async () => {
     // Seconds ago, never within the time that a query may take of the limit.
     const ago = fc.oneof(fc.nat({ max: OFFLINE_AFTER_S - 15 }), fc.integer({ min: OFFLINE_AFTER_S, max: 300 }));
@@ -301,6 +349,27 @@ describe('a shared SQL predicate', () => {
       { numRuns: 60 },
     );
     assert.ok(seen.claimed >= SEEN_MIN && seen.free >= SEEN_MIN, JSON.stringify(seen));
-    assert.equal(claimIsLive('c'), 'c.released_at is null');
+  });
+
+  it('lets a claim hold a slot only while it is live, and only its own slot or those of its node', async () => {
+    const row = fc.record({
+      claim: claimRow.map((one) => ({ ...one, claim_kind: one.slot_id === null ? 'node_exclusive' : 'slot' })),
+      id: fc.constantFrom('slt_1', 'slt_2'),
+      node_id: fc.constantFrom('nod_1', 'nod_2'),
+    });
+    const record = '(claim jsonb, id text, node_id text)';
+    const of = (fragment: string): string => `(select ${fragment} from jsonb_to_record(s.claim)
+      as c (node_id text, slot_id text, claim_kind text, released_at timestamptz))`;
+    await holds(row, of(claimIsLive('c')), record, ({ claim }) => claim.released_at === null, BOTH);
+    await holds(
+      row,
+      `coalesce(${of(claimHoldsSlot('c', 's'))}, false)`,
+      record,
+      ({ claim, id, node_id }) =>
+        claim.released_at === null &&
+        claim.node_id === node_id &&
+        (claim.claim_kind === 'node_exclusive' || claim.slot_id === id),
+      BOTH,
+    );
   });
 });

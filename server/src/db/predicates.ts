@@ -1,6 +1,7 @@
 /**
- * Rules that queries share with the scheduler and the domain, each as one SQL fragment. `predicates*.db.test.ts`
- * compares every fragment with its function in TypeScript, on generated rows. An argument is the alias of a table.
+ * Rules that queries share with the scheduler and the domain, each as one SQL fragment. `predicates*.db.test.ts` and
+ * `sku-price.prop.db.test.ts` compare each with its function in TypeScript, on generated rows; `predicates.test.ts` fails
+ * for a fragment that they do not use. An argument is the alias of a table.
  */
 import {
   ENDED_ALLOCATION_STATES,

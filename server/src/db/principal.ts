@@ -2,9 +2,9 @@
  * The owner of a credential, with all roles, in one query each. Runs in the platform scope, because no user is signed
  * in yet.
  */
-import type { PlatformRole, ProjectRole, TenantRole } from '@gpuaas/contract';
+import type { ProjectRole, TenantRole } from '@gpuaas/contract';
 import type { Reader, Tx } from './client.ts';
-import type { ApiTokens, ServiceAccounts } from './types.gen.ts';
+import type { ApiTokens, ServiceAccounts, Users } from './types.gen.ts';
 
 type Roles = Readonly<{
   tenants: Readonly<Record<string, TenantRole>>;
@@ -13,16 +13,9 @@ type Roles = Readonly<{
 }>;
 
 export type UserPrincipalRow = Roles &
-  Readonly<{
-    id: string;
-    name: string;
-    email: string | null;
-    email_verified: boolean;
-    platform_role: PlatformRole | null;
-    state: 'active' | 'disabled' | 'pending';
-    groups: readonly string[] | null;
-    last_seen_at: string | null;
-  }>;
+  Readonly<
+    Pick<Users, 'id' | 'name' | 'email' | 'email_verified' | 'platform_role' | 'state' | 'groups' | 'last_seen_at'>
+  >;
 
 /**
  * The personal organization of the user `u` is the one whose first membership is theirs: both rows are of one

@@ -4,8 +4,6 @@ import type { Reader } from './client.ts';
 import { TASK_OPEN } from './predicates.ts';
 import type { NodeTasks } from './types.gen.ts';
 
-export type NodeTaskState = NodeTasks['state'];
-
 export type ViewRow = Readonly<
   Pick<
     NodeTasks,

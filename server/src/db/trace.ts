@@ -7,6 +7,7 @@ import type { AuditFact, EventFact, LogFact, RunFact, StepFact, TaskFact } from 
 import type { Reader } from './client.ts';
 import { queryByIndex } from './plan.ts';
 import { claimIsLive } from './predicates.ts';
+import type { Allocations, NodeAgents, NodeResourceSlots, Nodes } from './types.gen.ts';
 
 /** Null for operators, who see every project. */
 type Bound = string | null;
@@ -212,7 +213,12 @@ export const listLogFacts = async (reader: Reader, query: TraceQuery): Promise<L
   return rows;
 };
 
-export type SubjectRow = Readonly<{ id: string; name: string | null; state: string; project_id: string | null }>;
+export type SubjectRow = Readonly<{
+  id: string;
+  name: string | null;
+  state: Allocations['state'] | Nodes['state'] | NodeResourceSlots['status'];
+  project_id: Allocations['project_id'] | null;
+}>;
 
 /** Allocations, nodes and slots by id; a project sees only its allocations. */
 export const listSubjects = async (reader: Reader, ids: readonly string[], projectId: Bound): Promise<SubjectRow[]> =>
@@ -227,7 +233,9 @@ export const listSubjects = async (reader: Reader, ids: readonly string[], proje
     )
   ).rows;
 
-export type SkewRow = Readonly<{ node_id: string; host_name: string; skew_ms: number }>;
+export type SkewRow = Readonly<
+  Pick<NodeAgents, 'node_id'> & { host_name: Nodes['name']; skew_ms: NodeAgents['clock_skew_ms'] }
+>;
 
 export const listSkews = async (reader: Reader, nodeIds: readonly string[]): Promise<SkewRow[]> =>
   (

@@ -1,7 +1,8 @@
 /** Signals that wait for their run. */
 import type { Reader, Tx } from './client.ts';
+import type { WorkflowSignals } from './types.gen.ts';
 
-export type SignalRow = Readonly<{ id: number; name: string; payload: Readonly<Record<string, unknown>> }>;
+export type SignalRow = Readonly<Pick<WorkflowSignals, 'id' | 'name'> & { payload: Readonly<Record<string, unknown>> }>;
 
 const READ_MAX = 1_000;
 

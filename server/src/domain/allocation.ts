@@ -4,11 +4,13 @@
  * custody: the claims stay, cleanup starts automatically, and a verified wipe releases them while the state stays
  * `failed`.
  */
-import { type ALLOCATION_STATES, HELD_ALLOCATION_STATES } from '@gpuaas/contract';
+import { type ALLOCATION_STATES, CUSTODY_ALLOCATION_STATES, HELD_ALLOCATION_STATES } from '@gpuaas/contract';
 
 export type AllocationState = (typeof ALLOCATION_STATES)[number];
 /** No release has begun: it counts against the quota, and sessions and SSH keys are accepted. */
 export const isHeld = (state: AllocationState): boolean => HELD_ALLOCATION_STATES.some((held) => held === state);
+/** The claims that it still has wait for a wipe proof. */
+export const isInCustody = (state: AllocationState): boolean => CUSTODY_ALLOCATION_STATES.some((one) => one === state);
 /** A launch has not ended. */
 export const STARTING_ALLOCATION_STATES = ['requested', 'provisioning'] as const satisfies readonly AllocationState[];
 /** It has been active, and no wipe has freed what it holds. */

@@ -10,6 +10,9 @@ export type Occupancy = (typeof OCCUPANCIES)[number];
 
 export const isNodeOver = (state: NodeState): boolean => OVER_NODE_STATES.some((over) => over === state);
 
+/** States in which its GPUs count as delivered capacity. */
+export const DELIVERED_NODE_STATES = ['active', 'offline', 'draining'] as const satisfies readonly NodeState[];
+
 /** A node that is bound to another host begins anew. */
 export const nodeMoves = {
   bootstrap_issued: ['enrolling', 'retired'],

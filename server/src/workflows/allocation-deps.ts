@@ -9,7 +9,7 @@ import { findFabricIsolation, findWipeMinimum } from '../db/node.ts';
 import { cancelQueuedTasks } from '../db/node-task.ts';
 import { findRunTask } from '../db/run-task.ts';
 import { findUserData } from '../db/user-data.ts';
-import type { AllocationState } from '../domain/allocation.ts';
+import { type AllocationState, isInCustody } from '../domain/allocation.ts';
 import { REASONS } from '../domain/reasons.ts';
 import { type CleanupOutput, judgeWipe, type WipeTarget } from '../domain/wipe.ts';
 import { RELEASE_ALLOCATION } from '../domain/workflow-steps.ts';
@@ -25,7 +25,6 @@ import {
   activateAllocation,
   auditRun,
   blockCleanup,
-  CUSTODY_STATES,
   enter,
   rejectProof,
   resumeCleanup,
@@ -122,7 +121,7 @@ export const createAllocationDeps = (
           listHeldSlots(reader, stay),
         ]);
         if (row === undefined) return false;
-        if (stay.move_id === null && !CUSTODY_STATES.includes(row.state)) return false;
+        if (stay.move_id === null && !isInCustody(row.state)) return false;
         if (stay.move_id === null && row.state === 'release_failed') return true;
         return node?.occupancy === 'cleanup_blocked' || slots.some((slot) => slot.status === 'cleanup_blocked');
       }),

@@ -12,10 +12,10 @@ import { cancelQueuedTasks, rejectTask } from '../db/node-task.ts';
 import { insertOutboxEvent, type NewOutboxEvent } from '../db/outbox.ts';
 import { lockSummary } from '../db/placement.ts';
 import { findLastFailure } from '../db/run-task.ts';
-import { moveHeldSlots } from '../db/statements/held-slots.ts';
+import { moveHeldSlots } from '../db/slot-approval.ts';
 import { insertProofAudit, insertWipeProof } from '../db/statements/prove.ts';
 import { insertUsage } from '../db/usage.ts';
-import { type AllocationState, billingEffect, STATE_DEADLINE_S, sourcesOf } from '../domain/allocation.ts';
+import { type AllocationState, billingEffect, isInCustody, STATE_DEADLINE_S, sourcesOf } from '../domain/allocation.ts';
 import { blockedReason } from '../domain/cleanup-block.ts';
 import { sourcesIn } from '../domain/moves.ts';
 import { REASONS } from '../domain/reasons.ts';
@@ -25,9 +25,6 @@ import { refreshSummary } from '../placement/summary.ts';
 import { grantsInstalledAtStart } from './access-grant.ts';
 import type { JudgedWipe } from './allocation-steps.ts';
 import { type Cause, lockChanging, lockStay, type StayRow, stayOf } from './stay.ts';
-
-/** States whose remaining claims wait for a wipe proof. */
-export const CUSTODY_STATES: readonly AllocationState[] = ['releasing', 'release_failed', 'failed'];
 
 type ChangedAllocation = Pick<AllocationRow, 'id' | 'organization_id' | 'project_id' | 'name' | 'correlation_id'>;
 
@@ -119,7 +116,7 @@ export const activateAllocation = async (tx: Tx, id: string, cause?: Cause): Pro
 export const blockCleanup = async (tx: Tx, stay: Stay, reason: string, cause?: Cause): Promise<void> => {
   const { allocation_id: id, node_id, move_id } = stay;
   const row = await lockStay(tx, stay, cause);
-  if (row === undefined || !CUSTODY_STATES.includes(row.state)) return;
+  if (row === undefined || !isInCustody(row.state)) return;
   const claims = await lockLiveClaims(tx, stay);
   if (claims.length === 0) return;
   await cancelQueuedTasks(tx, stay, reason);
@@ -141,7 +138,7 @@ export const blockCleanup = async (tx: Tx, stay: Stay, reason: string, cause?: C
 export const resumeCleanup = async (tx: Tx, stay: Stay, cause?: Cause): Promise<AllocationRow | undefined> => {
   const id = stay.allocation_id;
   const row = await lockStay(tx, stay, cause);
-  if (row === undefined || !CUSTODY_STATES.includes(row.state)) return undefined;
+  if (row === undefined || !isInCustody(row.state)) return undefined;
   await startCleaning(tx, row, REASONS.cleanup_restarted);
   if (stay.move_id !== null) return row;
   if (row.state === 'release_failed') await enter(tx, row, 'releasing', null);
@@ -159,7 +156,7 @@ const rejectionOf = ({ reason, disks }: WipeVerdict): string => {
 /** The evidence proves nothing. It is stored as such, and the task counts as failed. */
 export const rejectProof = async (tx: Tx, stay: Stay, judged: JudgedWipe, cause?: Cause): Promise<void> => {
   const row = await lockStay(tx, stay, cause);
-  if (row === undefined || !CUSTODY_STATES.includes(row.state)) return;
+  if (row === undefined || !isInCustody(row.state)) return;
   for (const disk of judged.verdict.disks)
     tx.defer(
       insertWipeProof(tx, {

@@ -10,9 +10,10 @@ import type { Tx } from '../db/client.ts';
 import type { Stay } from '../db/lifecycle.ts';
 import { loadSchedulerNode, lockSummary } from '../db/placement.ts';
 import { findHolding, type Holding, type ProvenRelease, releaseClaimSet } from '../db/statements/release.ts';
+import { isInCustody } from '../domain/allocation.ts';
 import { summaryRow } from '../placement/summary.ts';
 import type { JudgedWipe } from './allocation-steps.ts';
-import { allocationChanged, auditProven, CUSTODY_STATES } from './allocation-transitions.ts';
+import { allocationChanged, auditProven } from './allocation-transitions.ts';
 import { isFit, nodeAfterWipe } from './node-after-wipe.ts';
 import { type Cause, lockStay } from './stay.ts';
 
@@ -72,7 +73,7 @@ export const proveCleanup = async (tx: Tx, stay: Stay, judged: JudgedWipe, cause
     findHolding(tx, id, node_id),
     loadSchedulerNode(tx, node_id),
   ]);
-  if (row === undefined || !CUSTODY_STATES.includes(row.state) || holding.claims.length === 0) return;
+  if (row === undefined || !isInCustody(row.state) || holding.claims.length === 0) return;
   invariant(found !== undefined && row.node_id === node_id, `allocation ${id} is on node ${node_id}`);
   const { node, gpu_model } = found;
   const slots = wipedSlotsOf(judged, node, holding);

@@ -1,6 +1,6 @@
 /** Releasing and cleaning up on a tenant's behalf. Both are audited with a reason; nothing but a verified wipe frees slots. */
 
-import type { AdminAllocation } from '@gpuaas/sdk';
+import { type AdminAllocation, CUSTODY_ALLOCATION_STATES } from '@gpuaas/sdk';
 import { Checkbox, Group, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useChange } from '../../api/change.ts';
@@ -22,7 +22,7 @@ export const ForceButtons = ({ row, onAsk }: Readonly<{ row: AdminAllocation; on
       ? 'Release is in progress.'
       : null;
   const hasClaims = row.claims.some(({ released_at }) => released_at === null);
-  const isCleanable = ['releasing', 'release_failed', 'failed'].includes(state) && hasClaims;
+  const isCleanable = CUSTODY_ALLOCATION_STATES.some((one) => one === state) && hasClaims;
   const noCleanup = isCleanable ? null : 'Cleanup is not blocked.';
   return (
     <Group gap={4} wrap="nowrap" justify="flex-end">

@@ -29,18 +29,21 @@ export const listLostLaunchKeys = async (reader: Reader, of: LostOf): Promise<La
     reason: is_active ? REASONS.owner_left_project : REASONS.account_disabled,
   }));
 
+const LIST_LAUNCHES = statement(
+  { user_id: 'text', ssh_key_id: 'text' },
+  `select a.id as allocation_id, k.id as ssh_key_id from ssh_keys k join allocations a on k.id = any (a.ssh_key_ids)
+   where k.id = :ssh_key_id and k.user_id = :user_id and a.state ${ALLOCATION_HELD} order by a.id`,
+);
+
 /** The allocations that one user's key was given to at launch. */
 export const listLaunchesWithKey = async (
   reader: Reader,
   key: Readonly<{ user_id: string; ssh_key_id: string }>,
 ): Promise<LaunchKey[]> =>
-  (
-    await reader.query<{ allocation_id: string; ssh_key_id: string }>(
-      `select a.id as allocation_id, k.id as ssh_key_id from ssh_keys k join allocations a on k.id = any (a.ssh_key_ids)
-       where k.id = $2 and k.user_id = $1 and a.state ${ALLOCATION_HELD} order by a.id`,
-      [key.user_id, key.ssh_key_id],
-    )
-  ).rows.map((use) => ({ ...use, reason: REASONS.key_deleted }));
+  (await LIST_LAUNCHES.query<Omit<LaunchKey, 'reason'>>(reader, key)).rows.map((use) => ({
+    ...use,
+    reason: REASONS.key_deleted,
+  }));
 
 const REVOKE = statement(
   { id: 'text', allocation_id: 'text', ssh_key_id: 'text', reason: 'text', correlation_id: 'text' },

@@ -69,8 +69,10 @@ export type NewRestore = Readonly<{
   correlation_id: string;
 }>;
 
-const holdEveryNode = (tx: Tx, restoreId: string) =>
-  tx.query(`update nodes set restore_hold_id = $1, version = version + 1 where state not ${NODE_OVER}`, [restoreId]);
+const HOLD_EVERY_NODE = statement(
+  { restore_id: 'text' },
+  `update nodes set restore_hold_id = :restore_id, version = version + 1 where state not ${NODE_OVER}`,
+);
 
 /** Ends older credentials and holds every node. */
 export const beginRestore = async (tx: Tx, restore: NewRestore): Promise<EndedCredentials | undefined> => {
@@ -79,7 +81,7 @@ export const beginRestore = async (tx: Tx, restore: NewRestore): Promise<EndedCr
     end_message: REASONS.database_restored,
     certificate_reason: REASONS.certificate_restored,
   });
-  await holdEveryNode(tx, restore.id);
+  await HOLD_EVERY_NODE.query(tx, { restore_id: restore.id });
   return rows[0]?.ended;
 };
 
@@ -110,7 +112,7 @@ export const holdNodes = async (
   hold: Pick<NewRestore, 'id' | 'reason' | 'lost_changes' | 'identity_changes' | 'correlation_id'>,
 ): Promise<void> => {
   await RECORD_HOLD.query(tx, { ...hold, ended: NOTHING_ENDED });
-  await holdEveryNode(tx, hold.id);
+  await HOLD_EVERY_NODE.query(tx, { restore_id: hold.id });
 };
 
 /** The sealer locks the row too, so it is written no more often than needed. */
