@@ -1,6 +1,7 @@
 /** The server as a stage of the shared scenarios: one application for all, an organization and a region for each. */
 import { randomUUID } from 'node:crypto';
 import { api, LIMIT_NAMES, LIMITS, type LimitValues, type Operation } from '@gpuaas/contract';
+import { TASKS } from '@gpuaas/contract/task-kinds';
 import { Client } from 'pg';
 import type { Person, Place, TestBed } from '../../contract/test/scenarios/scenario.ts';
 import { PLATFORM } from '../src/db/client.ts';
@@ -83,6 +84,12 @@ export const startServerStage = async (t: TestLike): Promise<TestBed> => {
         },
         addNode: async (capacity_mode) => {
           const { id } = await aNode(sql, { region_name, capacity_mode });
+          // The hosts of a scene execute their tasks, so their agents have connected.
+          await sql.query(
+            `insert into node_agents (node_id, last_seen_at, agent_version, boot_id, booted_at, kinds)
+             values ($1, clock_timestamp() + interval '1 day', '0.1.0', 'boot', now() - interval '1 hour', $2)`,
+            [id, Object.keys(TASKS)],
+          );
           await database.write(PLATFORM, (tx) => refreshSummary(tx, id));
           return id;
         },

@@ -58,9 +58,7 @@ export const mockStage: TestBed = {
           host: { state: 'unbound', product_serial: null, product_uuid: null, machine_id: null, bound_at: null },
           region_name,
           capacity_mode,
-          // As the server's test nodes, which have no agent.
-          is_connected: false,
-          last_seen_at: null,
+          // As on the server, which inserts its nodes without a discovery.
           discovered_at: null,
         });
         addSlots(world, node, users.operator);
