@@ -11,10 +11,11 @@ import { assertUnused } from './admin-catalog.ts';
 
 type Version = OsImage['versions'][number];
 
-/** The image as its newest version that is not retired. */
+/** The image as its newest version that is not retired; where all are, as its newest. */
 const settle = (image: OsImage): OsImage => {
-  const newest = image.versions.find((one) => one.retired_at === null);
-  image.enabled = newest !== undefined && image.retired_at === null;
+  const usable = image.versions.find((one) => one.retired_at === null);
+  image.enabled = usable !== undefined && image.retired_at === null;
+  const newest = usable ?? image.versions[0];
   if (newest === undefined) return image;
   const { registered_at: _, retired_at: __, retired_reason: ___, ...version } = newest;
   return Object.assign(image, version);
@@ -25,7 +26,8 @@ const imageNamed = (world: World, name: string): OsImage | undefined =>
 
 const assertSkus = (world: World, names: readonly string[]): void => {
   const unknown = names.filter((name) => !world.skus.some((sku) => sku.name === name && sku.retired_at === null));
-  if (unknown.length > 0) throw invalidField('sku_names', FIELD_MESSAGES.sku_unknown(unknown), 'unknown');
+  if (unknown.length > 0)
+    throw invalidField('sku_names', FIELD_MESSAGES.sku_unknown(unknown), 'unknown', REFUSALS.sku_unknown(unknown));
 };
 
 export const retireImage = (ctx: MockCtx, name: string): OsImage => {

@@ -54,7 +54,10 @@ const imageViews = (world: World, image: OsImage) => {
       node_name: null,
     }));
   const { default_regions, default_blockers } = imageDefault({ ...image, regions });
-  return { view: { ...image, default_regions }, default_blockers };
+  // Usable versions first.
+  const isRetired = ({ retired_at }: OsImage['versions'][number]) => Number(retired_at !== null);
+  const versions = image.versions.toSorted((a, b) => isRetired(a) - isRetired(b));
+  return { view: { ...image, versions, default_regions }, default_blockers };
 };
 export const tenantImage = (world: World, image: OsImage) => imageViews(world, image).view;
 export const operatorImage = (world: World, image: OsImage) => {

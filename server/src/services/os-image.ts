@@ -125,7 +125,7 @@ const setSkus = async (tx: Tx, name: string, sku_names: readonly string[]): Prom
   const known = await db.replaceOsImageSkus(tx, { name, sku_names });
   const unknown = sku_names.filter((one) => !known.includes(one));
   if (unknown.length > 0)
-    throw new AppError('invalid_request', `There is no SKU ${unknown.join(', ')}.`, {
+    throw new AppError('invalid_request', REFUSALS.sku_unknown(unknown), {
       errors: [{ pointer: '/body/sku_names', code: 'unknown', message: FIELD_MESSAGES.sku_unknown(unknown) }],
     });
 };
