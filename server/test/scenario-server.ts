@@ -1,6 +1,7 @@
 /** The server as a stage of the shared scenarios: one application for all, an organization and a region for each. */
 import { randomUUID } from 'node:crypto';
 import { api, LIMIT_NAMES, LIMITS, type LimitValues, type Operation } from '@gpuaas/contract';
+import { TASKS } from '@gpuaas/contract/task-kinds';
 import { Client } from 'pg';
 import type { Person, Place, TestBed } from '../../contract/test/scenarios/scenario.ts';
 import { PLATFORM } from '../src/db/client.ts';
@@ -10,7 +11,7 @@ import { haveImages } from './available-images.ts';
 import { settle } from './host.ts';
 import { aNode } from './placement.ts';
 import { urlOf } from './request.ts';
-import { CACHE_OVER_MS, must } from './tenants.ts';
+import { CACHE_OVER_MS, must, type User } from './tenants.ts';
 
 const DAY_S = 86_400;
 const MANY = 1_000_000;
@@ -18,6 +19,9 @@ const MANY = 1_000_000;
 const limits = Object.fromEntries(
   LIMIT_NAMES.map((name) => [name, LIMITS[name].kind === 'rows' ? LIMITS[name].default : MANY]),
 ) as LimitValues;
+
+const CHANGES_ROLES = /Member|invitationAccept|OrganizationCreate|UserUpdate/;
+const userOf = ({ me }: User) => ({ id: String(me.id), name: String(me.name), email: String(me.email) });
 
 type TestLike = Readonly<{ after(fn: () => Promise<void>): void }>;
 
@@ -67,22 +71,37 @@ export const startServerStage = async (t: TestLike): Promise<TestBed> => {
         );
       }
       clock.advance(CACHE_OVER_MS);
+      let nodes = 0;
       const people: Readonly<Record<Person, Caller>> = { owner, member, viewer, operator, stale_operator, stranger };
       return {
         region_name,
         organization_id,
         project_id,
-        owner_id: String(owner.me.id),
-        ask: (as, id, { key = randomUUID(), ...parts }) => {
+        users: { owner: userOf(owner), member: userOf(member), viewer: userOf(viewer), stranger: userOf(stranger) },
+        ask: async (as, id, { key = randomUUID(), ...parts }) => {
           const operation: Operation = api[id];
           const needsKey = operation.idempotency === 'required' && key !== null;
-          return people[as].call(operation.method, urlOf(operation, parts), parts.body, {
+          const isForm = operation.bodyType !== undefined;
+          const body = isForm ? new URLSearchParams(parts.body as Record<string, string>).toString() : parts.body;
+          const answer = await people[as].call(operation.method, urlOf(operation, parts), body, {
+            ...(isForm ? { 'content-type': operation.bodyType } : {}),
             ...(needsKey ? { 'idempotency-key': key } : {}),
             ...(parts.if_match === undefined ? {} : { 'if-match': `"v${parts.if_match}"` }),
           });
+          // Roles are cached for seconds.
+          if (CHANGES_ROLES.test(id)) clock.advance(CACHE_OVER_MS);
+          return answer;
         },
         addNode: async (capacity_mode) => {
-          const { id } = await aNode(sql, { region_name, capacity_mode });
+          nodes += 1;
+          // The name starts as the tests' hosts find theirs.
+          const { id } = await aNode(sql, { name: `node-${region_name}-${nodes}`, region_name, capacity_mode });
+          // The hosts of a scene execute their tasks, so their agents have connected.
+          await sql.query(
+            `insert into node_agents (node_id, last_seen_at, agent_version, boot_id, booted_at, kinds)
+             values ($1, clock_timestamp() + interval '1 day', '0.1.0', 'boot', now() - interval '1 hour', $2)`,
+            [id, Object.keys(TASKS)],
+          );
           await database.write(PLATFORM, (tx) => refreshSummary(tx, id));
           return id;
         },

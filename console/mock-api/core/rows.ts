@@ -20,7 +20,11 @@ export type User = ResponseRow<'adminUserGet'>;
 export type Organization = ResponseRow<'organizationGet'>;
 export type Invitation = Item<'invitationList'> & { token: string };
 export type Project = Omit<ResponseRow<'projectGet'>, 'actions'>;
-export type ServiceAccount = ResponseRow<'serviceAccountGet'> & { secret: string };
+export type ServiceAccount = ResponseRow<'serviceAccountGet'> & {
+  secret: string;
+  /** Accepted until then, after a rotation with overlap. */
+  previous?: Readonly<{ secret: string; until_ms: number }>;
+};
 export type Token = Item<'apiTokenList'> & { owner_id: string };
 export type SshKey = ResponseRow<'sshKeyGet'> & { user_id: string };
 export type WebSession = Item<'webSessionList'> & { user_id: string };

@@ -12,10 +12,11 @@ import { assertUnused } from './admin-catalog.ts';
 type Version = OsImage['versions'][number];
 type RegisterBody = Req<'adminOsImageRegister'>['body'];
 
-/** The image as its newest version that is not retired. */
+/** The image as its newest version that is not retired; where all are, as its newest. */
 const settle = (image: OsImage): OsImage => {
-  const newest = image.versions.find((one) => one.retired_at === null);
-  image.enabled = newest !== undefined && image.retired_at === null;
+  const usable = image.versions.find((one) => one.retired_at === null);
+  image.enabled = usable !== undefined && image.retired_at === null;
+  const newest = usable ?? image.versions[0];
   if (newest === undefined) return image;
   const { registered_at: _, retired_at: __, retired_reason: ___, ...version } = newest;
   return Object.assign(image, version);

@@ -38,16 +38,10 @@ const emitDrift = (world: World, node: Node, correlation_id: string): void =>
     },
   });
 
-const taskFor = (ctx: MockCtx, node: Node, kind: TaskKind, done: () => void) => {
+const taskFor = (ctx: MockCtx, node: Node, kind: TaskKind, about: string, done: () => void) => {
   const { world, correlation_id } = ctx;
-  return taskView(runTask(world, { node_id: node.id, kind, allocation_id: null, correlation_id }, 3, done));
+  return taskView(runTask(world, { node_id: node.id, kind, allocation_id: null, correlation_id, about }, 3, done));
 };
-
-const imageOf = (node: Node, digest: string) =>
-  must(
-    node.images.find((one) => one.digest === digest),
-    'image on this host',
-  );
 
 export const inventory = {
   adminNodeInventoryGet: async (ctx: MockCtx, { params }: Req<'adminNodeInventoryGet'>) => {
@@ -77,7 +71,7 @@ export const inventory = {
     if (!machine.is_managed) throw conflict(REFUSALS.vm_unmanaged);
     const row = machine.allocation_id === null ? undefined : world.allocations.get(machine.allocation_id);
     if (row?.state === 'active') throw conflict(REFUSALS.vm_claimed);
-    return taskFor(ctx, node, 'slice.orphan_remove', () => {
+    return taskFor(ctx, node, 'slice.orphan_remove', machine.name, () => {
       node.vms = node.vms.filter((one) => one !== machine);
       node.findings = node.findings.filter((one) => one.vm !== machine.name);
       emitDrift(world, node, ctx.correlation_id);
@@ -90,7 +84,7 @@ export const inventory = {
       (one) => one.allocation_id === params.allocation_id && one.node_id === node.id && one.released_at === null,
     );
     if (live) throw conflict(REFUSALS.lease_claimed);
-    return taskFor(ctx, node, 'slice.orphan_remove', () => {
+    return taskFor(ctx, node, 'slice.orphan_remove', params.allocation_id, () => {
       node.findings = node.findings.filter((one) => one.allocation_id !== params.allocation_id);
       emitDrift(world, node, ctx.correlation_id);
     });
@@ -114,7 +108,7 @@ export const inventory = {
     const wanted = body.digest ?? image.digest;
     const version = image.versions.find((one) => one.digest === wanted && one.retired_at === null);
     if (version === undefined) throw notFound('image');
-    return taskFor(ctx, node, 'image.pull', () => {
+    return taskFor(ctx, node, 'image.pull', version.digest, () => {
       if (!node.images.some((one) => one.digest === version.digest))
         node.images.push({
           digest: version.digest,
@@ -127,16 +121,15 @@ export const inventory = {
   },
   adminNodeImageEvict: async (ctx: MockCtx, { params, body }: Req<'adminNodeImageEvict'>) => {
     const node = getNode(ctx, params.node_id);
-    const image = imageOf(node, body.digest);
-    return taskFor(ctx, node, 'image.evict', () => {
-      node.images = node.images.filter((one) => one !== image);
+    return taskFor(ctx, node, 'image.evict', body.digest, () => {
+      node.images = node.images.filter((one) => one.digest !== body.digest);
     });
   },
   adminNodeImageVerify: async (ctx: MockCtx, { params, body }: Req<'adminNodeImageVerify'>) => {
     const node = getNode(ctx, params.node_id);
-    const image = imageOf(node, body.digest);
-    return taskFor(ctx, node, 'image.verify', () => {
-      image.verified_at = ctx.world.ago();
+    return taskFor(ctx, node, 'image.verify', body.digest, () => {
+      const image = node.images.find((one) => one.digest === body.digest);
+      if (image !== undefined) image.verified_at = ctx.world.ago();
     });
   },
 };

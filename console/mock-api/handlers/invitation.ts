@@ -17,7 +17,7 @@ export const invite = (ctx: MockCtx, { organization_id, email, role, expires_in_
   const row: Invitation = {
     id,
     organization_id,
-    email,
+    email: email.toLowerCase(),
     role,
     state: 'pending',
     invited_by: ctx.principal.id,
@@ -61,7 +61,7 @@ export const invitation = {
   invitationAccept: async (ctx: MockCtx, { body }: Req<'invitationAccept'>) => {
     const { world, principal } = ctx;
     const row = must(
-      world.invitations.find((one) => one.token === body.token && one.email === principal.email),
+      world.invitations.find((one) => one.token === body.token && one.email === principal.email?.toLowerCase()),
       'invitation for your verified email address',
     );
     if (row.state !== 'pending') throw conflict(REFUSALS.invitation_ended(row.state));

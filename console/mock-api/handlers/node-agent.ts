@@ -11,20 +11,21 @@ import {
   unusableField,
 } from '../../../server/src/domain/host-identity.ts';
 import { isNodeOver } from '../../../server/src/domain/node-state.ts';
+import { isNetwork } from '../../../server/src/domain/private-network.ts';
 import { REASONS } from '../../../server/src/domain/reasons.ts';
-import { REFUSALS } from '../../../server/src/domain/sentences.ts';
+import { FIELD_MESSAGES, REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, invalidField, Refusal, refuse } from '../core/errors.ts';
 import { idOf, newestFirst, pageOf } from '../core/page.ts';
 import { digestOf } from '../core/random.ts';
-import type { Node } from '../core/rows.ts';
+import type { Node, NodeTask } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { addNode, hostOf } from '../seed/fleet.ts';
 import { refuseNode } from '../simulation/actions.ts';
 import { slotsOf } from '../simulation/placement.ts';
 import { runTask, taskView } from '../simulation/task.ts';
 import { nodeView } from '../views/node.ts';
-import { emitNode, getNode, moveNode } from './node.ts';
+import { emitNode, getNode, moveNode, UNBOUND } from './node.ts';
 
 const NODE_API = 'https://nodes.gpuaas.example:8443';
 const ENROLL_MS = 8_000;
@@ -46,14 +47,6 @@ const enrollmentOf = (world: World, node: Node) => {
     install_command: `sh install.sh --node-api-url ${NODE_API} --ca-sha256 ${ca_sha256} --token-file -`,
   };
 };
-
-const UNBOUND = {
-  state: 'unbound',
-  product_serial: null,
-  product_uuid: null,
-  machine_id: null,
-  bound_at: null,
-} as const;
 
 /** By the rules of the server. */
 const nameHost = (
@@ -127,12 +120,20 @@ const unknownName = (field: string, noun: string, name: string): Refusal =>
 export const nodeAgent = {
   adminNodeCreate: async (ctx: MockCtx, { body }: Req<'adminNodeCreate'>) => {
     const { world } = ctx;
-    if ([...world.nodes.values()].some((one) => one.name === body.name && one.state !== 'deleted'))
-      throw new Refusal('already_exists', REFUSALS.node_name_taken(body.name));
+    const { private_network } = body;
+    if (private_network !== undefined && !isNetwork(private_network))
+      throw invalidField(
+        'private_network',
+        FIELD_MESSAGES.network_not_first,
+        'network',
+        REFUSALS.not_a_network(private_network),
+      );
     if (!world.regions.some((one) => one.name === body.region_name && one.retired_at === null))
       throw unknownName('region_name', 'region', body.region_name);
     const pool = world.pools.find((one) => one.name === (body.pool_name ?? 'shared') && one.retired_at === null);
     if (pool === undefined) throw unknownName('pool_name', 'pool', body.pool_name ?? 'shared');
+    if ([...world.nodes.values()].some((one) => one.name === body.name && one.state !== 'deleted'))
+      throw new Refusal('already_exists', REFUSALS.node_name_taken(body.name));
     const draft: Pick<Node, 'id' | 'host'> = { id: '', host: { ...UNBOUND } };
     nameHost(world, draft, body.host);
     const node = addNode(world, body.name, world.nodes.size + 1, {
@@ -221,6 +222,8 @@ export const nodeAgent = {
     const { world, correlation_id } = ctx;
     const node = getNode(ctx, params.node_id);
     if (node.agent_version === null) throw conflict(REFUSALS.agent_never_connected);
+    const isUpdate = (one: NodeTask) => one.node_id === node.id && one.kind === 'agent.update';
+    if (world.tasks.some((one) => isUpdate(one) && one.finished_at === null)) throw conflict(REFUSALS.agent_updating);
     const asked = { node_id: node.id, kind: 'agent.update', allocation_id: null, correlation_id } as const;
     const task = runTask(world, asked, 4, () => {
       node.agent_version = body.version;

@@ -40,6 +40,15 @@ const planOf = (world: World, node: Node, to: ConversionTarget) => {
 
 const byName = (a: Node, b: Node): number => (a.name < b.name ? -1 : 1);
 
+/** A node without a host. */
+export const UNBOUND = {
+  state: 'unbound',
+  product_serial: null,
+  product_uuid: null,
+  machine_id: null,
+  bound_at: null,
+} as const;
+
 export const node = {
   adminNodeList: async (ctx: MockCtx, { query }: Req<'adminNodeList'>) => {
     const rows = [...ctx.world.nodes.values()]
@@ -120,7 +129,7 @@ export const node = {
     refuse(refuseNode(world, row, 'retire'));
     for (const slot of slotsOf(world, row.id)) slot.approval = 'disabled';
     for (const one of row.certificates) Object.assign(one, { revoked_at: world.ago(), revoked_reason: body.reason });
-    row.is_connected = false;
+    Object.assign(row, { is_connected: false, host: { ...UNBOUND } });
     moveNode(world, row, { state: 'retired', reason: body.reason, correlation_id: ctx.correlation_id });
     return nodeView(ctx)(row);
   },

@@ -13,12 +13,15 @@ const getMember = (ctx: MockCtx, userId: string): Member =>
     'member',
   );
 
-/** An organization without an owner could not be managed. */
-const assertNotLastOwner = (ctx: MockCtx, member: Member): void => {
-  const owners = ctx.world.members.filter(
-    (one) => one.organization_id === member.organization_id && one.role === 'owner',
-  );
-  if (member.role === 'owner' && owners.length === 1) throw conflict(REFUSALS.last_owner);
+/** An organization without an owner could not be managed, and admins must not promote themselves. */
+const guardOwners = (ctx: MockCtx, member: Member, next: Member['role'] | null): void => {
+  const { organization_id, user_id } = member;
+  const owners = ctx.world.members
+    .filter((one) => one.organization_id === organization_id && one.role === 'owner')
+    .map((one) => one.user_id);
+  if ((owners.includes(user_id) || next === 'owner') && !owners.includes(ctx.principal.id))
+    throw new Refusal('permission_denied', REFUSALS.owner_by_owner);
+  if (owners.length === 1 && owners[0] === user_id && next !== 'owner') throw conflict(REFUSALS.last_owner);
 };
 
 const get = (ctx: MockCtx): Organization => must(ctx.world.organizations.get(organizationOf(ctx)), 'organization');
@@ -107,11 +110,8 @@ export const organization = {
   organizationMemberUpdate: async (ctx: MockCtx, { params, body, if_match }: Req<'organizationMemberUpdate'>) => {
     const member = getMember(ctx, params.user_id);
     if (member.source === 'group') throw conflict(REFUSALS.membership_by_group);
+    guardOwners(ctx, member, body.role);
     assertVersion(member, if_match);
-    const own = getMember(ctx, ctx.principal.id);
-    if ((body.role === 'owner' || member.role === 'owner') && own.role !== 'owner')
-      throw new Refusal('permission_denied', REFUSALS.owner_by_owner);
-    if (body.role !== 'owner') assertNotLastOwner(ctx, member);
     member.role = body.role;
     member.version += 1;
     const { organization_id, user_id, role } = member;
@@ -121,7 +121,7 @@ export const organization = {
   organizationMemberRemove: async (ctx: MockCtx, { params }: Req<'organizationMemberRemove'>) => {
     const { world } = ctx;
     const member = getMember(ctx, params.user_id);
-    assertNotLastOwner(ctx, member);
+    guardOwners(ctx, member, null);
     world.members.splice(world.members.indexOf(member), 1);
     const isOfOrganization = (projectId: string) =>
       world.projects.get(projectId)?.organization_id === member.organization_id;

@@ -1,12 +1,13 @@
+import { ROLES, scopeAllows } from '@gpuaas/contract';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { assertVersion, type MockCtx, must, projectOf, type Req } from '../core/context.ts';
-import { conflict, Refusal } from '../core/errors.ts';
+import { conflict, invalidField, Refusal } from '../core/errors.ts';
 import { idOf, pageOf } from '../core/page.ts';
 import { digestOf } from '../core/random.ts';
 import type { ServiceAccount } from '../core/rows.ts';
 import { createToken, listTokens, revokeToken } from './token.ts';
 
-const view = ({ secret: _, ...row }: ServiceAccount) => row;
+const view = ({ secret: _, previous: __, ...row }: ServiceAccount) => row;
 
 const get = (ctx: MockCtx, id: string): ServiceAccount => {
   const row = ctx.world.serviceAccounts.get(id);
@@ -61,8 +62,9 @@ export const serviceAccount = {
     ctx.emit('service_account.deleted', { subject: row.id, data: told(row) });
     return undefined;
   },
-  serviceAccountSecretRotate: async (ctx: MockCtx, { params }: Req<'serviceAccountSecretRotate'>) => {
+  serviceAccountSecretRotate: async (ctx: MockCtx, { params, body }: Req<'serviceAccountSecretRotate'>) => {
     const row = get(ctx, params.service_account_id);
+    row.previous = { secret: row.secret, until_ms: ctx.world.now() + (body.overlap_s ?? 0) * 1000 };
     row.secret = `sec_${digestOf(`${row.id} ${row.version}`, 40)}`;
     row.secret_rotated_at = ctx.world.ago();
     row.version += 1;
@@ -82,15 +84,27 @@ export const serviceAccount = {
     revokeToken(ctx, get(ctx, params.service_account_id).id, params.token_id),
   serviceAccountTokenIssue: async (ctx: MockCtx, { body }: Req<'serviceAccountTokenIssue'>) => {
     const row = ctx.world.serviceAccounts.get(body.client_id);
-    if (row === undefined || row.secret !== body.client_secret || row.state === 'disabled')
+    const accepted = [
+      row?.secret,
+      (row?.previous?.until_ms ?? 0) > ctx.world.now() ? row?.previous?.secret : undefined,
+    ];
+    if (row === undefined || !accepted.includes(body.client_secret) || row.state === 'disabled')
       throw new Refusal('unauthenticated', REFUSALS.wrong_client_secret);
+    const scopes = (body.scope ?? 'all').split(' ').filter(Boolean);
+    if (scopes.length > 0 && !ROLES.service_account.some((permission) => scopeAllows(scopes, permission)))
+      throw invalidField(
+        'scope',
+        'includes no permission of service accounts',
+        'unknown_scope',
+        REFUSALS.no_service_account_scope,
+      );
     row.last_used_at = ctx.world.ago();
     ctx.target('service_account', row.id);
     return {
       access_token: `gpu_${digestOf(ctx.correlation_id, 40)}`,
       token_type: 'Bearer' as const,
       expires_in: 3_600,
-      scope: body.scope ?? 'all',
+      scope: scopes.length === 0 ? 'all' : scopes.join(' '),
     };
   },
 };

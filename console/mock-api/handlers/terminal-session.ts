@@ -103,13 +103,17 @@ export const terminalSession = {
       !ctx.holds('project.member.update', row.organization_id, row.project_id)
     )
       throw new Refusal('permission_denied', REFUSALS.session_of_others);
-    if (session.state !== 'closed')
+    if (session.state !== 'closed') {
+      const isOwn = session.principal_id === ctx.principal.id;
+      const ended = isOwn ? REFUSALS.session_ended_elsewhere : REFUSALS.session_ended_by_admin;
+      const isOpen = session.state !== 'ticketed';
       Object.assign(session, {
         state: 'closed',
         closed_at: ctx.world.ago(),
         end_reason: 'ended',
-        end_message: `${ctx.principal.name} ended the session.`,
+        end_message: isOpen ? ended : REFUSALS.session_ended_early(ctx.principal.name),
       });
+    }
     return undefined;
   },
   terminalRecordingGet: async (ctx: MockCtx, { params }: Req<'terminalRecordingGet'>) => {

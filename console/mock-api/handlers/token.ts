@@ -52,8 +52,9 @@ export const revokeToken = ({ world }: MockCtx, ownerId: string, tokenId: string
 export const token = {
   apiTokenList: async (ctx: MockCtx, { query }: Req<'apiTokenList'>) => listTokens(ctx, ctx.principal.id, query),
   apiTokenCreate: async (ctx: MockCtx, { body }: Req<'apiTokenCreate'>) => {
-    const project =
-      body.project_id === undefined ? undefined : must(ctx.world.projects.get(body.project_id), 'project');
+    const named = body.project_id === undefined ? undefined : ctx.world.projects.get(body.project_id);
+    const isSeen = named !== undefined && ctx.holds('project.read', named.organization_id, named.id);
+    const project = body.project_id === undefined ? undefined : must(isSeen ? named : undefined, 'project');
     const made = createToken(ctx, {
       owner: 'user',
       owner_id: ctx.principal.id,

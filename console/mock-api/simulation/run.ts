@@ -89,12 +89,16 @@ const enterStep = (world: World, run: Run, index: number, plan: RunPlan): void =
   run.task_id =
     at.kind === null || run.node_id === null
       ? null
-      : startTask(world, {
-          node_id: run.node_id,
-          kind: at.kind,
-          allocation_id: plan.allocation_id,
-          correlation_id: run.correlation_id,
-        }).id;
+      : startTask(
+          world,
+          {
+            node_id: run.node_id,
+            kind: at.kind,
+            allocation_id: plan.allocation_id,
+            correlation_id: run.correlation_id,
+          },
+          true,
+        ).id;
   emitRun(world, run);
   world.agenda.after(at.seconds * 1000, () => {
     if (run.turn !== turn) return;

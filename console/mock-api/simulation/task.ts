@@ -4,6 +4,8 @@ import type { NodeTask } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { say } from './log.ts';
 
+/** From the request to the agent. */
+const SENT_MS = 300;
 const EXPIRES_MS = 30 * 60_000;
 
 /** As lists and changes return it: only a read of one task has the result of the host. */
@@ -16,13 +18,16 @@ export type NewTask = Readonly<{
   correlation_id: string;
 }>;
 
-const addTask = (
+/** A task waits for an agent that is disconnected. No host of the demo connects again. */
+const isReachable = (world: World, nodeId: string): boolean => world.nodes.get(nodeId)?.is_connected ?? false;
+
+export const startTask = (
   world: World,
   { node_id, kind, allocation_id, correlation_id }: NewTask,
-  hasBegun: boolean,
+  isSent = isReachable(world, node_id),
 ): NodeTask => {
   const now = world.ago();
-  const began = hasBegun ? now : null;
+  const began = isSent ? now : null;
   const task: NodeTask = {
     id: world.mint('node_task'),
     node_id,
@@ -75,14 +80,31 @@ export const endTask = (
   });
 };
 
-/** A task of a run: hosts of runs respond. */
-export const startTask = (world: World, asked: NewTask): NodeTask => addTask(world, asked, true);
+/** The image, VM or lease of a task, which is no field of the response. */
+const subjects = new WeakMap<NodeTask, string>();
 
-/** A task outside of any run, completed a little later; that of a disconnected agent stays queued. */
-export const runTask = (world: World, asked: NewTask, seconds: number, done: (task: NodeTask) => void): NodeTask => {
-  const isConnected = world.nodes.get(asked.node_id)?.is_connected ?? false;
-  const task = addTask(world, asked, isConnected);
-  if (!isConnected) return task;
+/**
+ * A task outside of any run, sent and completed a little later; that of a disconnected agent stays queued. One that is
+ * open is not asked again.
+ */
+export const runTask = (
+  world: World,
+  asked: NewTask & Readonly<{ about?: string }>,
+  seconds: number,
+  done: (task: NodeTask) => void,
+): NodeTask => {
+  const { node_id, kind, about } = asked;
+  const isOpen = (one: NodeTask) => one.node_id === node_id && one.kind === kind && one.finished_at === null;
+  const open = world.tasks.find((one) => isOpen(one) && subjects.get(one) === about);
+  if (open !== undefined) return open;
+  const task = startTask(world, asked, false);
+  if (about !== undefined) subjects.set(task, about);
+  if (!isReachable(world, node_id)) return task;
+  world.agenda.after(SENT_MS, () => {
+    if (task.finished_at !== null) return;
+    const at = world.ago();
+    Object.assign(task, { state: 'running', percent: 0, dispatched_at: at, started_at: at });
+  });
   world.agenda.after(seconds * 1000, () => {
     if (task.finished_at !== null) return;
     endTask(world, task.id, { state: 'completed' });

@@ -37,31 +37,45 @@ export const mockStage: TestBed = {
     for (const region of world.regions)
       Object.assign(region, { enabled: false, disabled_reason: 'Not part of the scene.' });
     world.regions.push({ ...known, name: region_name, display_name: 'Scene', enabled: true, version: 1 });
+    const organization = world.organizations.get(organization_id);
+    if (organization !== undefined) Object.assign(organization, { name: region_name, display_name: region_name });
+    const project = world.projects.get(project_id);
+    if (project !== undefined) Object.assign(project, { name: 'default', display_name: 'Default' });
     // A new organization has no limit and one owner, who has no keys yet.
     world.quotas.clear();
     world.quotaRequests.length = 0;
     world.sshKeys.clear();
     for (const one of world.members) if (one.role === 'owner' && one.user_id !== users.owner) one.role = 'member';
+    const userOf = (id: string) => {
+      const user = world.users.get(id);
+      if (user?.email == null) throw new Error('a person of the scene has an address');
+      return { id, name: user.name, email: user.email };
+    };
     return {
       region_name,
       organization_id,
       project_id,
-      owner_id: users.owner,
+      users: {
+        owner: userOf(users.owner),
+        member: userOf(users.member),
+        viewer: userOf(users.viewer),
+        stranger: userOf(users.newcomer),
+      },
       ask: async (as, id, parts) => {
         api.signInAs(PERSONA[as], as === 'stale_operator' ? STALE_MS : 0);
         return answerOf(await ask(api, id, parts));
       },
       addNode: async (capacity_mode) => {
         const number = world.nodes.size + 1;
-        const node = addNode(world, `node-${number}`, number, {
+        const node = addNode(world, `node-${region_name}-${number}`, number, {
           // Inserted without an agent, as on the server.
           host: { state: 'unbound', product_serial: null, product_uuid: null, machine_id: null, bound_at: null },
           region_name,
           capacity_mode,
-          // As the server's test nodes, which have no agent.
-          is_connected: false,
-          last_seen_at: null,
+          // As on the server, which inserts its nodes without a discovery.
           discovered_at: null,
+          // Nor has it a certificate.
+          certificates: [],
         });
         addSlots(world, node, users.operator);
         return node.id;

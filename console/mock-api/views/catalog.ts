@@ -56,7 +56,10 @@ const imageViews = (world: World, image: OsImage) => {
     }));
   const { default_regions, default_blockers } = imageDefault({ ...image, regions });
   const available_regions = regions.flatMap((one) => (one.is_available ? one.region_name : []));
-  return { view: { ...image, default_regions }, default_blockers, available_regions };
+  // Usable versions first.
+  const isRetired = ({ retired_at }: OsImage['versions'][number]) => Number(retired_at !== null);
+  const versions = image.versions.toSorted((a, b) => isRetired(a) - isRetired(b));
+  return { view: { ...image, versions, default_regions }, default_blockers, available_regions };
 };
 
 /** As far as launches that name no image are concerned. */

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { actionReason, BAREMETAL_SKU, codesOf, type Scenario, type Scene } from './scenario.ts';
 
+const IMAGE = 'ubuntu-24.04-h200-cuda';
+
 const slotsOf = async ({ must }: Scene, node_id: string) =>
   (await must('operator', 'adminNodeSlotList', { params: { node_id } })).items;
 
@@ -28,6 +30,88 @@ export const fleetScenarios: readonly Scenario[] = [
       assert.equal((await must('operator', 'adminNodeRetire', retire)).state, 'retired');
       await refused('conflict', 'operator', 'adminNodeDrain', drain(false));
       await must('operator', 'adminNodeDelete', { params });
+    },
+  },
+  {
+    name: 'a host is asked to scan itself, check its health and fetch an image, each once at a time',
+    play: async ({ addNode, must, refused }) => {
+      const params = { node_id: await addNode('slice') };
+      const clear = { params, body: { reason: 'The host was checked' } };
+      await refused('permission_denied', 'owner', 'adminNodeLaunchFailuresClear', clear);
+      await must('operator', 'adminNodeLaunchFailuresClear', clear);
+      const pull = { params, body: { image_name: IMAGE } };
+      const of = { params, body: { digest: `sha256:${'d'.repeat(64)}` } };
+      await refused('permission_denied', 'owner', 'adminNodeImagePull', pull);
+      await refused('not_found', 'operator', 'adminNodeImagePull', { params, body: { image_name: 'no-such-image' } });
+      for (const [operation, request] of [
+        ['adminNodeDiscoveryCreate', { params }],
+        ['adminNodeHealthProbe', { params }],
+        ['adminNodeImagePull', pull],
+        ['adminNodeImageVerify', of],
+        ['adminNodeImageEvict', of],
+      ] as const) {
+        const first = await must('operator', operation, request);
+        const again = await must('operator', operation, request);
+        assert.equal(again.id, first.id);
+      }
+    },
+  },
+  {
+    name: 'an agent is updated, and locked out until its host enrolls again',
+    play: async ({ addNode, must, refused }) => {
+      const params = { node_id: await addNode('slice') };
+      const update = { params, body: { version: '9.9.9', digest: `sha256:${'e'.repeat(64)}` } };
+      await refused('permission_denied', 'owner', 'adminNodeAgentUpdate', update);
+      await must('operator', 'adminNodeAgentUpdate', update);
+      await refused('conflict', 'operator', 'adminNodeAgentUpdate', update);
+      const because = { params, body: { reason: 'The host was stolen' } };
+      await refused('permission_denied', 'owner', 'adminNodeAgentRevoke', because);
+      await must('operator', 'adminNodeAgentRevoke', because);
+    },
+  },
+  {
+    name: 'another host becomes the node, and nothing that was approved on the earlier one stays',
+    play: async (scene) => {
+      const { addNode, must, refused, active, settle } = scene;
+      const node_id = await addNode('slice');
+      const { at } = await active('resident');
+      const rebind = {
+        params: { node_id },
+        body: { reason: 'A new mainboard', host: { product_serial: 'SCENE-NODE-2' } },
+      };
+      const busy = await refused('conflict', 'operator', 'adminNodeRebind', rebind);
+      assert.equal(
+        actionReason(await must('operator', 'adminNodeGet', { params: { node_id } }), 'rebind'),
+        busy.detail,
+      );
+      await must('owner', 'allocationRelease', { ...at, body: {} });
+      await settle();
+      await must('operator', 'adminNodeDrain', {
+        params: { node_id },
+        body: { is_draining: true, reason: 'A new mainboard' },
+      });
+      await refused('fresh_sign_in_required', 'stale_operator', 'adminNodeRebind', rebind);
+      await must('operator', 'adminNodeRebind', rebind);
+      const [slot] = await slotsOf(scene, node_id);
+      assert.deepEqual([slot.approval, slot.status], ['disabled', 'quarantined']);
+      await must('operator', 'adminNodeRetire', { params: { node_id }, body: { reason: 'It never came' } });
+    },
+  },
+  {
+    name: 'alerts of a node are overridden until the override is removed',
+    play: async ({ addNode, must, refused, launch }) => {
+      const params = { node_id: await addNode('slice'), source: 'agent' };
+      const since = '2026-11-15T10:00:00.000Z';
+      const alert = {
+        ...{ id: 'work', target: 'node', since, message: 'Planned work' },
+        ...{ tenant_message: 'The network is slower tonight.', classifications: ['prevent_allocations'] },
+      };
+      const body = { mode: 'merge', alerts: [alert], muted_alert_ids: [], expires_at: null, reason: 'Planned work' };
+      await refused('permission_denied', 'owner', 'adminNodeHealthOverridePut', { params, body });
+      await must('operator', 'adminNodeHealthOverridePut', { params, body });
+      await refused('insufficient_capacity', 'owner', 'allocationCreate', launch('late'));
+      await must('operator', 'adminNodeHealthOverrideDelete', { params });
+      await refused('not_found', 'operator', 'adminNodeHealthOverrideDelete', { params });
     },
   },
   {
@@ -117,6 +201,7 @@ export const fleetScenarios: readonly Scenario[] = [
       const enabled = await must('operator', 'adminNodeSlotEnable', on(disabled));
       const apart = await must('operator', 'adminNodeSlotQuarantine', on(enabled));
       assert.equal(apart.status, 'quarantined');
+      await must('operator', 'adminNodeSlotRepair', on(apart));
       await refused('conflict', 'operator', 'adminNodeSlotMarkWiped', {
         params: { node_id, slot_id: held.id },
         body: { reason: 'It was wiped by hand' },

@@ -115,6 +115,9 @@ export const lifeScenarios: readonly Scenario[] = [
       await must('owner', 'allocationStart', { ...at, body: {} });
       await settle();
       assert.equal(await power(), 'on');
+      await must('owner', 'allocationReboot', { ...at, body: {} });
+      await settle();
+      assert.equal(await power(), 'on');
       await refused('invalid_request', 'owner', 'allocationStop', { ...at, body: { is_hard: true, grace_s: 5 } });
       const { id } = await must('owner', 'allocationCreate', launch('fresh'));
       const fresh = { params: { project_id, allocation_id: String(id) }, body: {} };

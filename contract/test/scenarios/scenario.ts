@@ -29,12 +29,15 @@ export type Parts = Readonly<{
   key?: string | null;
 }>;
 
+export const MEMBERS = ['owner', 'member', 'viewer', 'stranger'] as const;
+export type User = Readonly<{ id: string; name: string; email: string }>;
+
 /** The resources of one scenario: its own organization and an empty region. */
 export type Place = Readonly<{
   region_name: string;
   organization_id: string;
   project_id: string;
-  owner_id: string;
+  users: Readonly<Record<(typeof MEMBERS)[number], User>>;
   ask(as: Person, id: OperationId, parts: Parts): Promise<ScenarioResponse>;
   /** A healthy node with eight approved slots. */
   addNode(capacityMode: 'slice' | 'baremetal' | 'flexible'): Promise<string>;

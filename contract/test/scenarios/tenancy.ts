@@ -75,10 +75,10 @@ export const tenancyScenarios: readonly Scenario[] = [
   },
   {
     name: 'an organization keeps its last owner',
-    play: async ({ must, refused, organization_id, owner_id }) => {
-      const params = { organization_id, user_id: owner_id };
+    play: async ({ must, refused, organization_id, users }) => {
+      const params = { organization_id, user_id: users.owner.id };
       const { items } = await must('owner', 'organizationMemberList', { params: { organization_id } });
-      const { version } = items.find((one: { user_id: string }) => one.user_id === owner_id);
+      const { version } = items.find((one: { user_id: string }) => one.user_id === users.owner.id);
       await refused('conflict', 'owner', 'organizationMemberRemove', { params });
       const body = { role: 'member' };
       await refused('conflict', 'owner', 'organizationMemberUpdate', { params, body, if_match: version });

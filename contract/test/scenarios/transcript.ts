@@ -3,13 +3,14 @@
  * the few implementation-specific fields are omitted, each with its reason.
  */
 import { EXPECTED_REASON } from '../../src/public/capacity.ts';
-import type { Json, Place, Recorded } from './scenario.ts';
+import { type Json, MEMBERS, type Place, type Recorded } from './scenario.ts';
 
 /** Fields that may differ. */
 const OWN: ReadonlySet<string> = new Set([
   // Depends on the time of the read.
   'progress',
   'cost_so_far',
+  'last_used_at',
   'counted_at',
   'expected',
   // From earlier scenes in other regions, which one keeps and the other deletes.
@@ -19,12 +20,21 @@ const OWN: ReadonlySet<string> = new Set([
   'client_secret',
   'token',
   'token_prefix',
+  'access_token',
+  'ticket',
+  'url',
+  'install_command',
+  'node_api_url',
   // Of hosts that one implementation has and the other simulates.
   'ssh',
   'image_digest',
   'private_ip',
   'mac_address',
   'gpu_pci_address',
+  'reports',
+  'boot_id',
+  'clock_skew_ms',
+  'ca_sha256',
   'fabric_vf_pci_address',
   'nvme_serial',
   'module_id',
@@ -35,6 +45,8 @@ const OWN: ReadonlySet<string> = new Set([
   'last_seen_at',
   'is_connected',
   'reconciled_at',
+  'issuer',
+  'subject',
   'wiped_at',
   'wipe_proof_id',
   'last_claimed_at',
@@ -67,6 +79,11 @@ export const transcriptOf = ({ place, heard }: Readonly<{ place: Place; heard: r
     ids.set(id, known);
     return known;
   };
+  const named = MEMBERS.flatMap((one) => {
+    const { name, email } = place.users[one];
+    return [[email, `<mail of ${one}>`] as const, [name, `<${one}>`] as const];
+  });
+  const nameless = (text: string): string => named.reduce((rest, [of, is]) => rest.replaceAll(of, is), text);
   const plain = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.filter((one) => !isExpected(one)).map(plain);
     if (typeof value === 'object' && value !== null)
@@ -79,7 +96,11 @@ export const transcriptOf = ({ place, heard }: Readonly<{ place: Place; heard: r
     if (typeof value !== 'string') return value;
     if (TIME.test(value)) return '<time>';
     if (DIGEST.test(value)) return '<digest>';
-    return value.replaceAll(place.region_name, '<region>').replaceAll(ETAG, '<etag>').replaceAll(ID, idOf);
+    const anonymous = nameless(value).replaceAll(place.region_name, '<region>');
+    return anonymous
+      .replaceAll(place.region_name.replaceAll('-', '_'), '<region>')
+      .replaceAll(ETAG, '<etag>')
+      .replaceAll(ID, idOf);
   };
   // A list may hold items outside the scene.
   const isList = (operation: string, status: number): boolean => operation.endsWith('List') && status === 200;

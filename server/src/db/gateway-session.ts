@@ -1,6 +1,7 @@
 /** What decides whether a ticket opens a session and whether a session may continue. */
 import { ACCESS_DEFAULTS } from './access-policy.ts';
 import type { Reader } from './client.ts';
+import type { SessionEnd } from './terminal-session.ts';
 import type {
   Allocations,
   ApiTokens,
@@ -26,9 +27,19 @@ export const findTicketRefusal = async (reader: Reader, ticketHash: Buffer): Pro
 export type SessionAccessRow = Readonly<
   Pick<
     TerminalSessions,
-    // The end is of a closed one.
-    'id' | 'state' | 'end_reason' | 'end_message' | 'kind' | 'is_writable' | 'is_recorded' | 'principal_id' | 'principal_kind' | 'close_requested_by'
+    | 'id'
+    | 'state'
+    | 'end_reason'
+    | 'end_message'
+    | 'kind'
+    | 'is_writable'
+    | 'is_recorded'
+    | 'principal_id'
+    | 'principal_kind'
+    | 'close_requested_by'
   > & {
+    /** Of a closed one. */
+    end_reason: SessionEnd['reason'] | null;
     allocation_state: Allocations['state'];
     power_state: Allocations['power_state'];
     is_account_good: boolean;

@@ -30,6 +30,9 @@ export const REFUSALS = {
   key_installed_at_launch: 'The key was installed at launch and already has access.',
   key_already_granted: 'The key is already granted.',
   grant_of_others: 'Only its owner, its grantor or a project admin can revoke this grant.',
+  session_ended_early: (name: string) => `${name} ended the session before it opened.`,
+  session_ended_elsewhere: 'You ended the session from elsewhere.',
+  session_ended_by_admin: 'A project admin ended the session.',
   session_of_others: 'Only its owner or a project admin can end this session.',
   session_not_recorded: (level: 'organization' | 'project') =>
     level === 'organization'
@@ -95,6 +98,9 @@ export const REFUSALS = {
   project_name_taken: (name: string) => `A project named "${name}" exists in this organization.`,
   service_account_name_taken: (name: string) => `A service account named "${name}" exists in this project.`,
   wrong_client_secret: 'The client ID or secret is wrong, or the account is disabled.',
+  agent_updating: 'An update of this agent is already running.',
+  not_a_network: (network: string) => `${network} is not a network address.`,
+  no_service_account_scope: 'None of the scopes includes a permission of service accounts.',
   service_account_disabled: 'The service account is disabled.',
   ssh_key_name_taken: (name: string) => `You already have a key named "${name}".`,
   ssh_key_added: 'You already added this key under another name.',
@@ -207,6 +213,7 @@ export const FIELD_MESSAGES = {
   choice_unavailable: (name: string | null, reason: string) => `cannot be ${name}. ${reason.replace(/\.$/, '')}`,
   forward_needs_port: 'is needed for a forward',
   port_needs_forward: 'is for a forward only',
+  network_not_first: 'must be the first address of its network',
 } as const;
 
 /** Why a caller lacks a permission, as audit rows state it. */

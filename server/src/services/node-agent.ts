@@ -14,7 +14,8 @@ import { insertTask } from '../db/node-task.ts';
 import { ensureSharedPool, type NodePool, shareLivePool } from '../db/pool.ts';
 import { isRegion } from '../db/region.ts';
 import { findNodeTask, findOpenTask, listNodeTasks } from '../db/task-view.ts';
-import { REFUSALS } from '../domain/sentences.ts';
+import { isNetwork } from '../domain/private-network.ts';
+import { FIELD_MESSAGES, REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { onlyText } from '../pipeline/caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
@@ -40,16 +41,10 @@ export const poolFor = async (tx: Tx, name: string): Promise<NodePool> => {
   return pool;
 };
 
-/** PostgreSQL refuses a network with bits after its prefix; report it before. */
 const assertNetwork = (network: string): void => {
-  const [address = '', prefix = ''] = network.split('/');
-  const bytes = address.split('.').map(Number);
-  const value = bytes.reduce((sum, byte) => sum * 256 + byte, 0);
-  if (bytes.every((byte) => byte <= 255) && value % 2 ** (32 - Number(prefix)) === 0) return;
-  throw new AppError('invalid_request', `${network} is not a network address.`, {
-    errors: [
-      { pointer: '/body/private_network', code: 'network', message: 'must be the first address of its network' },
-    ],
+  if (isNetwork(network)) return;
+  throw new AppError('invalid_request', REFUSALS.not_a_network(network), {
+    errors: [{ pointer: '/body/private_network', code: 'network', message: FIELD_MESSAGES.network_not_first }],
   });
 };
 
@@ -140,8 +135,7 @@ export const update = async (ctx: WriteCtx, { params, body }: Req<'adminNodeAgen
   const agent = await findAgent(ctx.tx, node.id);
   if (agent === undefined) throw conflict(REFUSALS.agent_never_connected);
   if (!agent.kinds.includes('agent.update')) throw conflict('The agent of this node does not support updates.');
-  if ((await findOpenTask(ctx.tx, node.id, 'agent.update')) !== undefined)
-    throw conflict('An update of this agent is already running.');
+  if ((await findOpenTask(ctx.tx, node.id, 'agent.update')) !== undefined) throw conflict(REFUSALS.agent_updating);
   const task = await insertTask(ctx.tx, {
     node_id: node.id,
     kind: 'agent.update',

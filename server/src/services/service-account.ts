@@ -166,7 +166,7 @@ export const tokenIssue = async (ctx: WriteCtx, { body }: Req<'serviceAccountTok
   const wanted = (body.scope ?? 'all').split(' ').filter(Boolean);
   const scopes = wanted.length === 0 ? ['all'] : wanted;
   if (!ROLES.service_account.some((permission) => scopeAllows(scopes, permission)))
-    throw new AppError('invalid_request', 'None of the scopes includes a permission of service accounts.', {
+    throw new AppError('invalid_request', REFUSALS.no_service_account_scope, {
       errors: [
         { pointer: '/body/scope', code: 'unknown_scope', message: 'includes no permission of service accounts' },
       ],

@@ -52,7 +52,7 @@ export const close = async (ctx: WriteCtx, { params }: Req<'terminalSessionClose
   const was_open = await db.endSession(ctx.tx, row.id, {
     by: id,
     reason: 'ended',
-    message: `${name} ended the session before it opened.`,
+    message: REFUSALS.session_ended_early(name),
   });
   ctx.target('terminal_session', row.id);
   ctx.note({ allocation_id: row.allocation_id, kind: row.kind, principal_id: row.principal_id, was_open });

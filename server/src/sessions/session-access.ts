@@ -6,6 +6,7 @@
 import { type Permission, type RoleName, roleHolds, scopeAllows } from '@gpuaas/contract';
 import type { SessionAccessRow } from '../db/gateway-session.ts';
 import type { SessionEnd } from '../db/terminal-session.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { unrecordedRefusal } from '../domain/session.ts';
 
 /** Facts known only to the replica that carries the bytes. */
@@ -96,7 +97,7 @@ export const endOf = (row: SessionAccessRow, look: SessionActivity | null): Sess
     const isOwn = row.close_requested_by === row.principal_id;
     return {
       reason: 'ended',
-      message: isOwn ? 'You ended the session from elsewhere.' : 'A project admin ended the session.',
+      message: isOwn ? REFUSALS.session_ended_elsewhere : REFUSALS.session_ended_by_admin,
     };
   }
   const end = endOfAllocation(row) ?? endOfAccess(row);
