@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds an image of images/NAME.conf from Debian packages: `build.sh NAME`. It prints the directory that holds disk.qcow2,
-# vmlinuz, initrd, cmdline, catalog.json and contents.txt. The directory is named by the hash of everything the disk is made by, so
+# vmlinuz, initrd, cmdline, catalog.json and contents.txt. The directory is named by the hash of everything they are made by, so
 # a recipe that did not change is not built twice, and of concurrent builds the first one moves it into place atomically. `build.sh --where NAME`
 # prints the directory and builds nothing. Needs root, mmdebstrap, qemu-utils, gdisk, mtools, dosfstools, binutils, e2fsprogs.
 set -eu
@@ -11,7 +11,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 conf=$here/images/$name.conf
 [ -f "$conf" ] || { echo "There is no image $name; there are: $(ls "$here/images" | sed -n 's/\.conf$//p' | tr '\n' ' ')" >&2; exit 2; }
 cache=${GPUAAS_IMAGE_CACHE:-/var/cache/gpuaas-images}
-hash=$(cd "$here" && cat "$conf" make-root.sh make-disk.sh readiness.sh | sha256sum | cut -c 1-16)
+hash=$(cd "$here" && cat "$conf" build.sh make-root.sh make-disk.sh readiness.sh | sha256sum | cut -c 1-16)
 out=$cache/$name-$hash
 if [ "$is_asked" = yes ] || [ -d "$out" ]; then echo "$out"; exit 0; fi
 

@@ -55,13 +55,13 @@ const atTerminal = async (
 test('a terminal gets a table with a bold header, not JSON', { skip: requires('script') }, async () => {
   const { screen, code } = await atTerminal('region list');
   assert.equal(code, 0);
-  const header = '\u001b[1mREGION      NAME   WIPE LEVEL  ENABLED\u001b[22m\r\n';
-  assert.ok(screen.includes(`${header}eu-north-1  North  purge       yes\r\n`), screen);
+  const header = '\u001b[1mREGION      NAME   WIPE LEVEL  FABRIC  ENABLED\u001b[22m\r\n';
+  assert.ok(screen.includes(`${header}eu-north-1  North  purge       none    yes\r\n`), screen);
 });
 
 test('NO_COLOR turns color off', { skip: requires('script') }, async () => {
   const { screen } = await atTerminal('region list', { env: { NO_COLOR: '1' } });
-  assert.match(screen, /REGION +NAME +WIPE LEVEL +ENABLED/);
+  assert.match(screen, /REGION +NAME +WIPE LEVEL +FABRIC +ENABLED/);
   assert.ok(!screen.includes('\u001b['));
 });
 

@@ -25,6 +25,7 @@ test('omits a node that would still be unhealthy, unwiped or unapproved after a 
   assert.equal(fragmentation([broken]).drain, null);
   const cleaning = aNode({ id: 'nod_b', slots: slots({ 0: { status: 'in_use' }, 1: { status: 'cleaning' } }) });
   assert.deepEqual(fragmentation([broken, cleaning]).drain, { node_id: 'nod_b', gpus_to_move: 1 });
+  assert.match(fragmentationLine(fragmentation([broken, cleaning])), /\(1 GPU to move\)$/);
 });
 
 test('omits nodes without placements, and empty nodes need no drain', () => {

@@ -84,12 +84,20 @@ const addsRecording = ({ world }: MockCtx, { params, body }: Req<'terminalTicket
   return organization !== undefined && project !== undefined && isRecorded({ organization, project }, body.kind);
 };
 
+const assertNotFull = (ctx: MockCtx, limit: CountedLimit): void => {
+  const refusal = fullRefusal(limit, usedOf(ctx, limit), ctx.world.limits[limit]);
+  if (refusal !== null) throw new Refusal('limit_exceeded', refusal);
+};
+
+/** Of an organization that only the handler knows. */
+export const assertBelowLimit = (ctx: MockCtx, limit: CountedLimit, organization_id: string): void =>
+  assertNotFull({ ...ctx, organization_id }, limit);
+
 export const assertBelowLimits = (ctx: MockCtx, req: unknown): void => {
   for (const limit of limitsOf(ctx.operation)) {
     // Client credentials and invitations name their organization only in the handler.
     if (LIMITS[limit].per === 'organization' && ctx.organization_id === null) continue;
     if (limit === 'recordings' && !addsRecording(ctx, req as Req<'terminalTicketCreate'>)) continue;
-    const refusal = fullRefusal(limit, usedOf(ctx, limit), ctx.world.limits[limit]);
-    if (refusal !== null) throw new Refusal('limit_exceeded', refusal);
+    assertNotFull(ctx, limit);
   }
 };

@@ -2,6 +2,7 @@ import { acceptRefusal } from '../../../server/src/domain/invitation.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { type MockCtx, must, organizationOf, type Req } from '../core/context.ts';
 import { conflict, Refusal } from '../core/errors.ts';
+import { assertBelowLimit } from '../core/limits.ts';
 import { idOf, newestFirst, pageOf } from '../core/page.ts';
 import { digestOf } from '../core/random.ts';
 import type { Invitation } from '../core/rows.ts';
@@ -75,6 +76,7 @@ export const invitation = {
       source: known?.source ?? null,
     });
     if (refusal !== null) throw conflict(refusal);
+    if (known === undefined) assertBelowLimit(ctx, 'members', row.organization_id);
     row.state = 'accepted';
     row.accepted_at = world.ago();
     const { organization_id, role } = row;

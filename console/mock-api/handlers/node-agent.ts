@@ -55,7 +55,8 @@ const nameHost = (
   named: Req<'adminNodeRebind'>['body']['host'],
 ): void => {
   if (named === undefined) {
-    if (world.requiresNamedHost && node.host.state === 'unbound') throw invalidField('host', REFUSALS.host_required);
+    if (world.requiresNamedHost && node.host.state === 'unbound')
+      throw invalidField('host', FIELD_MESSAGES.host_required);
     return;
   }
   const unusable = unusableField(named);

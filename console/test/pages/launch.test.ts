@@ -96,13 +96,13 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
         .getByText(/largest free set: \d/)
         .first()
         .waitFor();
-      assert.equal(await button(page).getAttribute('aria-disabled'), 'true');
+      await button(page).and(page.locator('[aria-disabled="true"]')).waitFor();
       await summary(page)
         .getByRole('button', { name: /^Slice, 4 GPUs/ })
         .click();
       await summary(page).getByText('Available now on').waitFor();
       assert.ok(await page.getByRole('group', { name: 'GPUs' }).getByRole('radio', { name: /^4/ }).isChecked());
-      assert.equal(await button(page).getAttribute('aria-disabled'), 'false');
+      await button(page).and(page.locator('[aria-disabled="false"]')).waitFor();
     }));
 
   test('capacity taken by another user before the request is refused with reasons and alternatives', () =>

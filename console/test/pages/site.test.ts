@@ -80,7 +80,7 @@ describe('the site', { skip: needsBrowser }, () => {
       await send(
         page,
         'Create',
-        /region create eu-north-1 --display-name 'Stockholm, Sweden' --enable --wipe-minimum purge --wipe-override refuse$/,
+        /region create eu-north-1 --display-name 'Stockholm, Sweden' --enable --wipe-minimum purge --wipe-override refuse --fabric-isolation none$/,
       );
       await open(page, 'Edit eu-north-1');
       await refuses(dialog(page), 'Save', 'No changes to save.');
@@ -176,7 +176,7 @@ describe('the site', { skip: needsBrowser }, () => {
       assert.equal(await form.getByLabel('Name', { exact: true }).inputValue(), 'ubuntu-24.04-h200-base');
       await refuses(form, 'Register', 'Enter the digest.');
       await form.getByLabel('catalog.json').fill(`{"digest":"${DIGEST}","size_bytes":4000000000,"unknown":[]}`);
-      await send(page, 'Register', /image register catalog\.json --sku h200-sxm-slice --sku h200-sxm-baremetal-8g/);
+      await send(page, 'Register', /image register catalog\.json --sku h200-sxm-slice/);
       await row(page, DIGEST.slice(0, 19)).getByText('Used by launches').waitFor();
       await page.getByText('stable, unverified').waitFor();
       await open(page, `Retire ${DIGEST.slice(0, 19)}`);

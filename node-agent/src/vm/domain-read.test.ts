@@ -49,7 +49,7 @@ describe('differences between a domain and its plan are reported', () => {
       'with an argument past libvirt',
       '</qemu:commandline>',
       '<qemu:arg value="-monitor"/></qemu:commandline>',
-      /past libvirt/,
+      /arguments beside libvirt/,
     ],
     ['of another allocation', ALLOCATION, 'alc_other', /its allocation/],
     ['with a tag in a namespace that is not ours', 'urn:gpuaas:machine:1', 'urn:else', /its allocation is null/],

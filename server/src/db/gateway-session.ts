@@ -29,7 +29,6 @@ export type SessionAccessRow = Readonly<
     TerminalSessions,
     | 'id'
     | 'state'
-    | 'end_reason'
     | 'end_message'
     | 'kind'
     | 'is_writable'

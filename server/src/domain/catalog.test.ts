@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import {
   gpuCountsProblem,
   gpuCountUses,
+  imageSkuProblem,
   inUseSentence,
   priceAt,
   profileUses,
@@ -23,6 +24,16 @@ test('disabled needs a reason, kept until it is enabled, which has none', () => 
   assert.deepEqual(switchAfter(OFF, {}), OFF);
   assert.deepEqual(switchAfter(OFF, { disabled_reason: 'Moved.' }), { ...OFF, disabled_reason: 'Moved.' });
   assert.deepEqual(switchAfter(OFF, { enabled: true, disabled_reason: 'Ignored.' }), SWITCHED_ON);
+});
+
+test('an image is for slices that exist', () => {
+  const skus = [
+    { name: 'slice', capacity_shape: 'gpu_slice' },
+    { name: 'metal', capacity_shape: 'baremetal' },
+  ] as const;
+  assert.equal(imageSkuProblem('slice', skus), null);
+  assert.equal(imageSkuProblem('none', skus)?.code, 'unknown');
+  assert.equal(imageSkuProblem('metal', skus)?.code, 'slices_only');
 });
 
 const COMPLETE = { ...SWITCHED_ON, gpu_hourly_price_minor: 0, has_image: true, has_default_image: true };

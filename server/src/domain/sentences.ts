@@ -130,9 +130,6 @@ export const REFUSALS = {
   no_discovery: 'This node has no discovery yet. Run discovery first.',
   host_value_unusable: (field: string) =>
     `The ${field} identifies no host: its format is wrong, or it is a placeholder of the vendor. Name another field.`,
-  /** Of the field `host`. Otherwise the first host that has the token becomes the node. */
-  host_required:
-    'is required: at this site a token enrolls only the host that an operator named, by serial number, system UUID or machine ID',
   host_is_bound: 'The node is bound to another host. To replace the host, drain the node and rebind it.',
   host_has_node: (host: string, name: string) =>
     `The host with ${host} is node "${name}" already. Retire that node first, or correct the identity.`,
@@ -213,6 +210,9 @@ export const FIELD_MESSAGES = {
   choice_unavailable: (name: string | null, reason: string) => `cannot be ${name}. ${reason.replace(/\.$/, '')}`,
   forward_needs_port: 'is needed for a forward',
   port_needs_forward: 'is for a forward only',
+  /** Of the field `host`. Otherwise the first host that has the token becomes the node. */
+  host_required:
+    'is required: at this site a token enrolls only the host that an operator named, by serial number, system UUID or machine ID',
   network_not_first: 'must be the first address of its network',
 } as const;
 

@@ -4,7 +4,7 @@ import { mintId } from '@gpuaas/kit';
 import type { WriteCtx } from '../context.ts';
 import { insertEnrollment, lockCertificates, revokeEnrollments } from '../db/node-certificate.ts';
 import { findShownFingerprint } from '../db/trust-key.ts';
-import { REFUSALS } from '../domain/sentences.ts';
+import { FIELD_MESSAGES } from '../domain/sentences.ts';
 import { AppError, invalidField } from '../errors.ts';
 import { hashToken } from '../identity/token.ts';
 import { callerId } from '../pipeline/caller.ts';
@@ -14,7 +14,7 @@ const TOKEN_LIFE_S = 15 * 60;
 export const createEnrollment = async (ctx: WriteCtx, nodeId: string) => {
   const { config } = ctx.deps;
   const { host } = await getNode(ctx.tx, nodeId);
-  if (config.requires_named_host && host.state === 'unbound') throw invalidField('host', REFUSALS.host_required);
+  if (config.requires_named_host && host.state === 'unbound') throw invalidField('host', FIELD_MESSAGES.host_required);
   const ca_sha256 = await findShownFingerprint(ctx.tx);
   if (ca_sha256 === undefined)
     throw new AppError('unavailable', 'gpuaas-node-api has not created the CA of hosts yet. Start it and retry.', {

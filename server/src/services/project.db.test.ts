@@ -77,7 +77,7 @@ describe('a project', () => {
     );
     await settle(database);
     must(await owner.post(`${path}/allocations/${made.id}/release`, {}), 202);
-    assert.match(must(await remove(), 409).body.detail, /wait for their cleanup/);
+    assert.match(must(await remove(), 409).body.detail, /wait for the cleanup/);
     await settle(database);
     must(await remove(), 204);
     must(await launch('late'), 404);

@@ -70,8 +70,11 @@ test('the host reports the address width of its CPU and the function that carrie
 test('a VM starts as its image needs it, and a host says which boot kinds it has the files for', async (t) => {
   const firmware = ['/usr/share/OVMF/OVMF_CODE_4M.fd', '/usr/share/OVMF/OVMF_VARS_4M.fd'];
   const given = { GPUAAS_NODE_BOOT_KERNEL: '/boot/guest', GPUAAS_NODE_BOOT_INITRD: '/boot/initrd' };
-  const both = readHypervisorConfig(new ConfigReader(given));
-  const one = readHypervisorConfig(new ConfigReader({}));
+  const configOf = (from: Readonly<Record<string, string>>) => ({
+    ...readHypervisorConfig(new ConfigReader(from)),
+    has_guest_numa: false,
+  });
+  const [both, one] = [configOf(given), configOf({})];
   const kinds = async (config: HypervisorConfig, paths: readonly string[]) => {
     const { root, remove } = await makeTree(Object.fromEntries(paths.map((path) => [path, ''])));
     t.after(remove);

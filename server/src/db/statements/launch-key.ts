@@ -13,21 +13,23 @@ import { statement } from '../statement.ts';
 
 export type LaunchKey = Readonly<{ allocation_id: string; ssh_key_id: string; reason: string }>;
 
+const LIST_LOST = statement(
+  { user_id: 'text | null', limit: 'integer' },
+  `select a.id as allocation_id, k.id as ssh_key_id, u.state = 'active' as is_active
+   from allocations a cross join lateral unnest(a.ssh_key_ids) as w (key_id)
+     join ssh_keys k on k.id = w.key_id join users u on u.id = k.user_id
+   where a.state ${ALLOCATION_HELD} and (:user_id is null or k.user_id = :user_id) and not ${launchKeyCounts('u', 'a')}
+   order by a.id, k.id limit :limit`,
+);
+
 /** Launch keys of users who left the project, or whose account is disabled. */
 export const listLostLaunchKeys = async (reader: Reader, of: LostOf): Promise<LaunchKey[]> =>
-  (
-    await reader.query<{ allocation_id: string; ssh_key_id: string; is_active: boolean }>(
-      `select a.id as allocation_id, k.id as ssh_key_id, u.state = 'active' as is_active
-       from allocations a cross join lateral unnest(a.ssh_key_ids) as w (key_id)
-         join ssh_keys k on k.id = w.key_id join users u on u.id = k.user_id
-       where a.state ${ALLOCATION_HELD} and ($1::text is null or k.user_id = $1) and not ${launchKeyCounts('u', 'a')}
-       order by a.id, k.id limit $2`,
-      [of.user_id, of.limit],
-    )
-  ).rows.map(({ is_active, ...key }) => ({
-    ...key,
-    reason: is_active ? REASONS.owner_left_project : REASONS.account_disabled,
-  }));
+  (await LIST_LOST.query<{ allocation_id: string; ssh_key_id: string; is_active: boolean }>(reader, of)).rows.map(
+    ({ is_active, ...key }) => ({
+      ...key,
+      reason: is_active ? REASONS.owner_left_project : REASONS.account_disabled,
+    }),
+  );
 
 const LIST_LAUNCHES = statement(
   { user_id: 'text', ssh_key_id: 'text' },
