@@ -19,6 +19,9 @@ const edited = { ...signed.certificate, allocation: { ...signed.certificate.allo
 
 export const certificateCases: readonly Case[] = [
   line('allocation-wipe-certificate', `allocation wipe-certificate ${allocation} ${T}`),
+  line('allocation-wipe-certificate-baremetal', `allocation wipe-certificate train --file a.json ${T}`, {
+    files: { 'a.json': kept({ ...signed.certificate, unwiped_disks: 1, isolation: null }) },
+  }),
   line('allocation-wipe-certificate-json', `allocation wipe-certificate ${allocation} --verify`),
   line('allocation-wipe-certificate-output', `allocation wipe-certificate ${allocation} --verify -o out.json ${T}`),
   line(

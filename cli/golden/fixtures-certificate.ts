@@ -57,6 +57,7 @@ const certificate: SignedWipeCertificate['certificate'] = {
   },
   wipe_minimum: 'purge',
   disks: [disk(1), { ...disk(2), rule: 'blank', erase: 'block', gpu_reset: null, fabric_function: null }],
+  unwiped_disks: null,
   isolation: {
     is_port_removed: true,
     is_reservation_removed: true,

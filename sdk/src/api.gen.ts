@@ -1961,6 +1961,8 @@ export type WipeCertificate = {
     wipe_proof_id: string;
     proof_hash: string;
   }[];
+  /** Number of disks that the tenant of a whole node could write to and that no wipe covered: an operator excluded them, or they were added during the allocation. Boot disks are not counted. Null for a slice, which reaches no other disk, and for a release before this field existed. */
+  unwiped_disks: number | null;
   isolation: {
     is_port_removed: boolean;
     is_reservation_removed: boolean;
@@ -5437,7 +5439,7 @@ export type Operations = {
     };
     response: DiskOwnership;
   };
-  /** Exclude a disk from wiping, by serial, so that the whole node can be allocated. A node is not allocated as bare metal while its newest discovery shows a disk that is no boot disk, belongs to no slot and is neither wiped under an approval nor excluded. What a tenant writes to an excluded disk stays readable for the next one. */
+  /** Exclude a disk from wiping, by serial, so that the whole node can be allocated. A node is not allocated as bare metal while its newest discovery shows a disk that is no boot disk, belongs to no slot and is neither wiped under an approval nor excluded. What a tenant writes to an excluded disk stays readable for the next one; its wipe certificate counts the disk. A disk that an allocation holds or used elsewhere is excluded only after a verified wipe. */
   adminNodeDiskExclude: {
     request: {
       params: node;

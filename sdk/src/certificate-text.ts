@@ -23,6 +23,13 @@ export const certificateText = {
     [method, erase === null ? null : ERASES[erase], level === null ? null : `NIST ${level}`]
       .filter((part) => part !== null)
       .join(', '),
+  /** Null where the certificate states nothing about other disks: of a slice, or of an earlier release. */
+  unwiped: ({ unwiped_disks: count }: Pick<WipeCertificate, 'unwiped_disks'>): string | null => {
+    if (typeof count !== 'number') return null;
+    if (count === 0) return 'none';
+    const disks = count === 1 ? '1 disk; its' : `${count} disks; their`;
+    return `${disks} data stays readable for later tenants of the host`;
+  },
   rule: ({ rule }: Disk): string | null => (rule === 'changed' ? 'random data, other than before the wipe' : rule),
   gpu: ({ gpu_reset }: Disk): string => {
     if (gpu_reset === null) return 'no reset recorded';

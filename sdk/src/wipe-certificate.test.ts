@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { test } from 'node:test';
 import type { SignedWipeCertificate, WipeCertificateKey } from './api.gen.ts';
+import { certificateText } from './certificate-text.ts';
 import { canonicalJson, isSignedCertificate, verifyWipeCertificate } from './wipe-certificate.ts';
 
 const { publicKey, privateKey } = generateKeyPairSync('ed25519');
@@ -63,4 +64,13 @@ test('only data with all parts of a certificate is accepted as one', () => {
     { ...signed, signature: {} },
   ])
     assert.equal(isSignedCertificate(value), false);
+});
+
+test('the disks of a whole node that were not wiped are stated, and nothing where a certificate does not state them', async () => {
+  const text = (unwiped_disks: number | null) => certificateText.unwiped({ unwiped_disks });
+  assert.deepEqual([text(null), text(0)], [null, 'none']);
+  assert.match(text(1) ?? '', /^1 disk; its data stays readable/);
+  assert.match(text(2) ?? '', /^2 disks; their data/);
+  assert.equal(certificateText.unwiped(certificate), null, 'made before the field existed');
+  assert.match((await reasonOf({ ...signed, certificate: { ...certificate, unwiped_disks: 0 } })) ?? '', /was changed/);
 });

@@ -53,6 +53,7 @@ const diskFields = (disk: Disk): Fields => ({
 
 const show = (cli: Cli, { certificate, signature }: SignedWipeCertificate): void => {
   const { allocation: of, disks, isolation } = certificate;
+  const unwiped = certificateText.unwiped(certificate);
   cli.out.print('Wipe certificate\n');
   cli.out.item(certificate, {
     allocation: `${of.name} (${of.id})`,
@@ -60,6 +61,7 @@ const show = (cli: Cli, { certificate, signature }: SignedWipeCertificate): void
     'in use': `${shortTime(of.activated_at ?? of.release_requested_at)} to ${shortTime(of.release_requested_at)}`,
     'wipe verified': shortTime(of.released_at ?? disks[0]?.proven_at ?? null),
     'minimum level': certificate.wipe_minimum,
+    ...(unwiped === null ? {} : { 'not wiped': unwiped }),
   });
   for (const [index, disk] of disks.entries()) {
     cli.out.print(`\nDisk ${index + 1} of ${disks.length}`);

@@ -1,5 +1,6 @@
 /** How hardware becomes capacity: discovered, approved by an operator, disabled, and wiped with proof. */
 import { taskLabel } from '@gpuaas/contract/task-kinds';
+import { whyNotExclude } from '../../../server/src/domain/disk-use.ts';
 import { REASONS } from '../../../server/src/domain/reasons.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { type MockCtx, must, type Req } from '../core/context.ts';
@@ -12,7 +13,7 @@ import { refuseNode, refuseSlot } from '../simulation/actions.ts';
 import { gpusOf } from '../simulation/gpu-model.ts';
 import { discover, discoveryTask, repair, wipeDisk } from '../simulation/node-work.ts';
 import { slotsOf } from '../simulation/placement.ts';
-import { addProof, moveSlot } from '../simulation/slots.ts';
+import { addProof, moveSlot, occupancyOf } from '../simulation/slots.ts';
 import { taskView } from '../simulation/task.ts';
 import { discoveryOf } from '../views/discovery.ts';
 import { factsOf } from '../views/facts.ts';
@@ -262,7 +263,12 @@ export const topology = {
     const disk = factsOf(world, node).disks.value.find((one) => one.serial === body.serial);
     if (disk === undefined) throw conflict(REFUSALS.no_such_disk);
     const slot = slotsOf(world, node.id).find((one) => one.nvme_serial === body.serial);
-    if (slot !== undefined) throw conflict(REFUSALS.disk_of_slot(slot.slot_index));
+    const occupancy = occupancyOf(world, node);
+    const reason = whyNotExclude({
+      ...{ node_state: node.state, capacity_mode: node.capacity_mode, occupancy, slot_index: slot?.slot_index ?? null },
+      ...{ slot_elsewhere: null, node_elsewhere: null, unwiped_since: null },
+    });
+    if (reason !== undefined) throw conflict(reason);
     if (world.disks.some((one) => one.serial === body.serial && one.state !== 'revoked'))
       throw new Refusal('already_exists', REFUSALS.disk_has_decision);
     return { ...addDisk(ctx, node, disk, 'excluded', body.reason) };

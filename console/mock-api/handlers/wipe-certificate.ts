@@ -73,6 +73,11 @@ const diskOf =
     };
   };
 
+const isExcludedOn =
+  (nodeId: string | null) =>
+  ({ node_id, state }: World['disks'][number]): boolean =>
+    node_id === nodeId && state === 'excluded';
+
 const certificateOf = (world: World, row: Allocation): Signed['certificate'] => {
   const proofs = world.proofs.filter((one) => one.allocation_id === row.id && one.outcome !== 'failed');
   if (proofs.length === 0) throw conflict(REFUSALS.no_certificate(row.state));
@@ -87,6 +92,7 @@ const certificateOf = (world: World, row: Allocation): Signed['certificate'] => 
     },
     wipe_minimum: world.regions.find((one) => one.name === region_name)?.wipe_minimum ?? null,
     disks: proofs.map(diskOf(row)),
+    unwiped_disks: capacity_shape === 'baremetal' ? world.disks.filter(isExcludedOn(row.node_id)).length : null,
     isolation: {
       is_port_removed: true,
       is_reservation_removed: true,

@@ -58,6 +58,8 @@ type Declaration = Readonly<{
   label: string;
   params: Type.TObject;
   output: Type.TObject;
+  /** What a failed task may return (default the shape of `output`); another output is not stored. */
+  failed_output: Type.TObject;
   effect: TaskEffect;
   needs: readonly HostPort[];
   /** How long the agent works on it before it ends the task as failed. */
@@ -76,13 +78,13 @@ export const TASK_EXPIRES_S = 20 * MINUTE;
 
 type Given<P extends Type.TObject, O extends Type.TObject> = Omit<
   Declaration,
-  'params' | 'output' | 'expires_s' | 'is_waited_out'
+  'params' | 'output' | 'failed_output' | 'expires_s' | 'is_waited_out'
 > &
-  Readonly<{ params: P; output: O; expires_s?: number; is_waited_out?: boolean }>;
+  Readonly<{ params: P; output: O; failed_output?: Type.TObject; expires_s?: number; is_waited_out?: boolean }>;
 
 /** One task kind. */
 export const defineTask = <P extends Type.TObject, O extends Type.TObject>(given: Given<P, O>) =>
-  ({ expires_s: TASK_EXPIRES_S, is_waited_out: false, ...given }) satisfies Declaration;
+  ({ expires_s: TASK_EXPIRES_S, is_waited_out: false, failed_output: given.output, ...given }) satisfies Declaration;
 
 const allocation = { allocation_id: Id('allocation') };
 /** A host either supports every kind of slice task or none of them. */
@@ -172,6 +174,10 @@ export const TASKS = {
       user_data: Type.Optional(Nullable(Type.String())),
     }),
     output: Closed({ bytes_written: Count, digest: Nullable(Type.String()) }),
+    failed_output: Closed({
+      is_disk_written: Type.Optional(Type.Boolean()),
+      is_user_data_refused: Type.Optional(Type.Boolean()),
+    }),
     effect: 'destroy',
     needs: SLICE,
     timeout_s: 2 * HOUR,

@@ -66,7 +66,7 @@ export const adminDiskApi = define({
     path: '/api/v1/admin/nodes/{node_id}/disks/exclude',
     summary: 'Exclude a disk from wiping, by serial, so that the whole node can be allocated',
     description:
-      'A node is not allocated as bare metal while its newest discovery shows a disk that is no boot disk, belongs to no slot and is neither wiped under an approval nor excluded. What a tenant writes to an excluded disk stays readable for the next one.',
+      'A node is not allocated as bare metal while its newest discovery shows a disk that is no boot disk, belongs to no slot and is neither wiped under an approval nor excluded. What a tenant writes to an excluded disk stays readable for the next one; its wipe certificate counts the disk. A disk that an allocation holds or used elsewhere is excluded only after a verified wipe.',
     permission: 'admin.slot.approve',
     audit: 'node.disk.exclude',
     freshSignIn: true,

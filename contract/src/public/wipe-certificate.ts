@@ -102,6 +102,13 @@ export const WipeCertificate = Closed({
   }),
   wipe_minimum: Nullable(Level),
   disks: Type.Array(CertifiedDisk),
+  unwiped_disks: Nullable(
+    Type.Integer({
+      minimum: 0,
+      description:
+        'Number of disks that the tenant of a whole node could write to and that no wipe covered: an operator excluded them, or they were added during the allocation. Boot disks are not counted. Null for a slice, which reaches no other disk, and for a release before this field existed.',
+    }),
+  ),
   isolation: Nullable(
     Closed({
       is_port_removed: Type.Boolean(),

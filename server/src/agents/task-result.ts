@@ -1,10 +1,11 @@
 /**
  * Accepts task starts, progress, results and health reports from agents. A result counts for the task and attempt that
  * were dispatched to this node while the task is open. Duplicates are accepted once; late results change nothing. A
- * completed task whose output does not have the shape of its kind has failed.
+ * completed task whose output does not have the shape of its kind has failed, and the output is not stored, nor that of a
+ * failed task in another shape than its kind declares for a failure.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { isTaskKind, type NodeBody, type NodeResponse, TASKS } from '@gpuaas/contract/node';
+import { isTaskKind, type NodeBody, type NodeResponse, TASKS, type TaskKind } from '@gpuaas/contract/node';
 import type { Clock } from '@gpuaas/kit';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
 import { type AgentTaskRow, findAgentTask, lockAgentTask } from '../db/agent-task.ts';
@@ -27,16 +28,20 @@ type Output = Readonly<Record<string, unknown>>;
 type Where = Readonly<{ node_id: string; task_id: string }>;
 
 const ajv = createAjv({});
+type End = Result['state'];
 const outputs = new Map<string, ValidateFunction>();
 
+const validatorOf = (kind: TaskKind, state: End): ValidateFunction => {
+  const key = `${kind} ${state}`;
+  const validate = outputs.get(key) ?? ajv.compile(TASKS[kind][state === 'failed' ? 'failed_output' : 'output']);
+  outputs.set(key, validate);
+  return validate;
+};
+
 /** What is wrong with the output of a kind; undefined if nothing is. */
-const faultOf = (kind: string, output: unknown): string | undefined => {
+const faultOf = (kind: string, state: End, output: unknown): string | undefined => {
   if (!isTaskKind(kind)) return `The control plane does not know task kind ${kind}.`;
-  let validate = outputs.get(kind);
-  if (validate === undefined) {
-    validate = ajv.compile(TASKS[kind].output);
-    outputs.set(kind, validate);
-  }
+  const validate = validatorOf(kind, state);
   if (validate(output)) return undefined;
   const [first] = validate.errors ?? [];
   return `The result does not match task kind ${kind}: ${first?.instancePath || 'body'} ${first?.message ?? 'is not valid'}.`;
@@ -49,8 +54,12 @@ const checkedResult = (
 ): Pick<Result, 'state' | 'error_code' | 'reason'> & Readonly<{ output: Output | null }> => {
   const output = result.output as Output | null;
   const { state, error_code, reason } = result;
-  if (state === 'failed') return { state, error_code, reason: reason ?? 'The agent gave no reason.', output };
-  const fault = faultOf(kind, output ?? {});
+  const fault = faultOf(kind, state, output ?? {});
+  if (state === 'failed')
+    return {
+      ...{ state, error_code, reason: reason ?? 'The agent gave no reason.' },
+      output: fault === undefined ? output : null,
+    };
   if (fault === undefined) return { state, error_code: null, reason, output: output ?? {} };
   return { state: 'failed', error_code: 'host_error', reason: fault, output: null };
 };
@@ -89,7 +98,7 @@ export const progress = async (
   return { is_open: await deps.database.writeAtOnce(PLATFORM, (tx) => noteProgress(tx, task, body)) };
 };
 
-/** The same result was stored before; a rejected one is stored as failed, with its output. */
+/** The same result was stored before; a rejected one is stored as failed, without its output. */
 const isSameResult = (task: AgentTaskRow, result: TaskResult): boolean =>
   task.attempt === result.attempt &&
   isDeepStrictEqual(task.output, result.output) &&
@@ -131,7 +140,7 @@ export const finish = (deps: ResultDeps, where: Where, body: Result): Promise<No
         ? { is_accepted: true, reason: null }
         : { is_accepted: false, reason: lateReason(task, body.attempt) };
     tx.defer(noteStart(tx, task.id, body.started_at));
-    if (error_code === 'stale_generation') await learnGenerations(tx, task.node_id, output);
+    if (error_code === 'stale_generation') await learnGenerations(tx, task.node_id, body.output as Output | null);
     return { is_accepted: true, reason: rejection };
   });
 

@@ -1,7 +1,7 @@
 /** Disks that an operator approved for wiping, by serial. */
 import type { DiskUse } from '../domain/disk-use.ts';
 import type { Reader, Tx } from './client.ts';
-import { DISK_OPEN, slotIsClaimed } from './predicates.ts';
+import { claimIsLive, claimReachesDisk, DISK_OPEN, slotIsClaimed } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { DiskOwnerships } from './types.gen.ts';
 
@@ -101,6 +101,19 @@ export const moveOwnership = async (
     )
   ).rows[0];
 
+/** What had the disk with the serial number $2: slots, and whole nodes with a decision about it. */
+const DISK_USES = `select s.node_id, s.last_claimed_at as used_at from node_resource_slots s
+    where s.nvme_serial = $2 and s.last_claimed_at is not null
+  union all select d.node_id, c.created_at from disk_ownerships d
+    join allocation_resource_claims c on ${claimReachesDisk('c', 'd')} where d.serial = $2`;
+
+/** Proofs are found by their chain, of a slot or a node: there is no index by disk. */
+const DISK_IS_WIPED_SINCE = (time: string): string =>
+  `exists (select from wipe_proofs p where p.outcome = 'verified' and p.created_at > ${time}
+    and coalesce(p.disk_serial, p.evidence ->> 'serial') = $2
+    and p.target_id in (select s.id from node_resource_slots s where s.nvme_serial = $2
+      union select d.node_id from disk_ownerships d where d.serial = $2))`;
+
 /** The current use of a disk, and whether it may be allocated. */
 export const findDiskUse = async (reader: Reader, nodeId: string, serial: string): Promise<DiskUse | undefined> =>
   (
@@ -108,7 +121,11 @@ export const findDiskUse = async (reader: Reader, nodeId: string, serial: string
       `select n.state as node_state, n.capacity_mode, n.occupancy,
          (select s.slot_index from node_resource_slots s where s.node_id = n.id and s.nvme_serial = $2 limit 1) as slot_index,
          (select jsonb_build_object('slot_index', s.slot_index, 'node_name', o.name) from node_resource_slots s join nodes o on o.id = s.node_id
-          where s.node_id <> n.id and s.nvme_serial = $2 and (s.approval <> 'disabled' or ${slotIsClaimed('s')}) limit 1) as slot_elsewhere
+          where s.node_id <> n.id and s.nvme_serial = $2 and (s.approval <> 'disabled' or ${slotIsClaimed('s')}) limit 1) as slot_elsewhere,
+         (select o.name from disk_ownerships d join allocation_resource_claims c on ${claimReachesDisk('c', 'd')} and ${claimIsLive('c')}
+          join nodes o on o.id = d.node_id where d.serial = $2 and d.node_id <> n.id limit 1) as node_elsewhere,
+         (select o.name from (${DISK_USES}) u join nodes o on o.id = u.node_id
+          where u.node_id <> n.id and not ${DISK_IS_WIPED_SINCE('u.used_at')} limit 1) as unwiped_since
        from nodes n where n.id = $1`,
       [nodeId, serial],
     )

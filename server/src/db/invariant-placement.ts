@@ -7,6 +7,7 @@ import { type Invariant, RECENT } from './invariant-rule.ts';
 import {
   claimHoldsSlot,
   claimIsLive,
+  claimReachesDisk,
   RUN_LIVE,
   runtimeIsValidated,
   slotIsComplete,
@@ -82,6 +83,10 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
       union all select s.id, 'claimed later as a data disk of ' || n.id from nodes n
         cross join lateral jsonb_to_recordset(n.data_disks) as d (serial text) join node_resource_slots s on s.nvme_serial = d.serial
         join allocation_resource_claims c on c.node_id = n.id and c.claim_kind = 'node_exclusive'
+          and (c.created_at > s.wiped_at or ${claimIsLive('c')})
+        where s.status = 'available'
+      union all select s.id, 'claimed later with the whole node ' || d.node_id || ', where the disk is ' || d.state from disk_ownerships d
+        join node_resource_slots s on s.nvme_serial = d.serial join allocation_resource_claims c on ${claimReachesDisk('c', 'd')}
           and (c.created_at > s.wiped_at or ${claimIsLive('c')})
         where s.status = 'available'`,
   },

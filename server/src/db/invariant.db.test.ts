@@ -326,6 +326,19 @@ describe('invariants', () => {
         ],
         finds: () => [nodes.empty.slot_ids[0] ?? ''],
       },
+      {
+        what: 'a slot whose disk was claimed later with a whole node where it was excluded',
+        do: () => [
+          [
+            `insert into disk_ownerships (id, node_id, region_name, serial, device, state, approved_by, reason, correlation_id)
+             select 'dsk_test', $2, s.region_name, s.nvme_serial, '/dev/disk/by-id/nvme-x', 'excluded', 'usr_1', 'test', 'test'
+             from node_resource_slots s where s.id = $1`,
+            nodes.empty.slot_ids[0],
+            nodes.whole.id,
+          ],
+        ],
+        finds: () => [nodes.empty.slot_ids[0] ?? ''],
+      },
     ],
     proof_is_in_its_chain: [
       {

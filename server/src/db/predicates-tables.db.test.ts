@@ -451,8 +451,7 @@ describe('a shared predicate over other tables', () => {
   const disk = fc.record({
     node_id: fc.constantFrom('nod_1', 'nod_2'),
     serial: fc.constantFrom('S1', 'S2'),
-    wipe_proof_id: fc.constantFrom(null, 'wpf_1'),
-    state: fc.constantFrom('owned', 'owned', 'revoked'),
+    state: fc.constantFrom('owned', 'excluded', 'revoked'),
     state_since: day,
   });
   const claim = fc.record({
@@ -473,7 +472,7 @@ describe('a shared predicate over other tables', () => {
     s: { columns: SLOT, rows: [own] },
     node_resource_slots: { columns: SLOT, rows: [own, ...others] },
     disk_ownerships: {
-      columns: 'node_id text, serial text, wipe_proof_id text, state text, state_since timestamptz',
+      columns: 'node_id text, serial text, state text, state_since timestamptz',
       rows: disks,
     },
     allocation_resource_claims: {
@@ -481,7 +480,7 @@ describe('a shared predicate over other tables', () => {
       rows: claims,
     },
   });
-  /** Other slots with the disk or the GPU, and claims on whole nodes that had the disk as a data disk. */
+  /** Other slots with the disk or the GPU, and claims on whole nodes that reached the disk, wiped or excluded. */
   const usesOf = ({ own, others, disks, claims }: Devices) => ({
     slots: others.filter(
       (one) =>
@@ -490,7 +489,7 @@ describe('a shared predicate over other tables', () => {
           (one.gpu_uuid !== null && one.gpu_uuid === own.gpu_uuid)),
     ),
     nodes: disks
-      .filter(({ serial, wipe_proof_id }) => serial === own.nvme_serial && wipe_proof_id !== null)
+      .filter(({ serial }) => serial === own.nvme_serial)
       .flatMap((held) =>
         claims
           .filter(

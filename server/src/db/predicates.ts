@@ -193,12 +193,19 @@ const slotElsewhere = (s: string, use: string): string =>
   `exists (select from node_resource_slots o where o.id <> ${s}.id and (o.nvme_serial = ${s}.nvme_serial or o.gpu_uuid = ${s}.gpu_uuid)
     and (${use}))`;
 
-/** A claim on a whole node that had the disk of `s` as its data disk. */
-const nodeElsewhere = (s: string, use: string): string =>
-  `exists (select from disk_ownerships d join allocation_resource_claims c on c.node_id = d.node_id and c.claim_kind = 'node_exclusive'
-    where d.serial = ${s}.nvme_serial and d.wipe_proof_id is not null and (d.state <> 'revoked' or c.created_at < d.state_since) and (${use}))`;
+/**
+ * The claim `c` on a whole node reached the disk of the decision `d`, whether its release wiped the disk or an operator had
+ * excluded it. A revoked decision counts for the claims before its end.
+ */
+export const claimReachesDisk = (c: string, d: string): string =>
+  `${c}.node_id = ${d}.node_id and ${c}.claim_kind = 'node_exclusive' and (${d}.state <> 'revoked' or ${c}.created_at < ${d}.state_since)`;
 
-/** An allocation holds the disk or the GPU of `s` in another slot, or its disk as a data disk of another node. */
+/** A claim on a whole node that reached the disk of `s`. */
+const nodeElsewhere = (s: string, use: string): string =>
+  `exists (select from disk_ownerships d join allocation_resource_claims c on ${claimReachesDisk('c', 'd')}
+    where d.serial = ${s}.nvme_serial and (${use}))`;
+
+/** An allocation holds the disk or the GPU of `s` in another slot, or its disk as part of another node. */
 export const deviceIsHeldElsewhere = (s: string): string =>
   `(${slotElsewhere(s, "o.status not in ('available', 'quarantined')")}
     or ${nodeElsewhere(s, `d.node_id <> ${s}.node_id and ${claimIsLive('c')}`)})`;

@@ -13,6 +13,7 @@ import { HELD } from './lifecycle.ts';
 import {
   APPROVAL_TO_DISABLE,
   claimIsLive,
+  claimReachesDisk,
   DISK_OPEN,
   deviceIsHeldElsewhere,
   SLOT_TO_QUARANTINE,
@@ -286,7 +287,7 @@ export const restoreSlot = async (
 
 /**
  * Devices and addresses that an approved or claimed slot of the site, or another slot of the node, has already, and disks
- * that another node wipes or an allocation of it holds as data disks.
+ * that another node wipes or an allocation of the whole of it reaches.
  */
 export const listTakenBindings = async (
   reader: Reader,
@@ -314,8 +315,8 @@ export const listTakenBindings = async (
        where b.is_same
        union all select w.slot_index, 'nvme_serial', w.nvme_serial, n.name, 'node'
        from w join disk_ownerships d on d.serial = w.nvme_serial and d.region_name = $2 and d.node_id <> $1 join nodes n on n.id = d.node_id
-       where d.state ${DISK_OPEN} or d.state = 'owned' and exists (select from allocation_resource_claims c
-         where c.node_id = d.node_id and c.claim_kind = 'node_exclusive' and ${claimIsLive('c')})
+       where d.state ${DISK_OPEN} or exists (select from allocation_resource_claims c
+         where ${claimReachesDisk('c', 'd')} and ${claimIsLive('c')})
        order by 1, 2`,
       [node.id, node.region_name, JSON.stringify(slots)],
     )

@@ -122,6 +122,16 @@ test('facts that a host did not report are shown as not reported', () => {
   assert.equal(ofNode.isolation, null, 'a whole node had no machine on it');
 });
 
+test('a certificate counts the disks of a whole node that were not wiped, and names none', () => {
+  const of = (unwiped_disks: unknown) =>
+    certify(proofOf(evidence), proofOf({ reason: null, unwiped_disks }, 'every disk'));
+  assert.equal(of(['SERIAL-9', null]).unwiped_disks, 2);
+  assert.ok(!JSON.stringify(of(['SERIAL-9'])).includes('SERIAL-9'));
+  assert.equal(of([]).unwiped_disks, 0);
+  assert.deepEqual([of(undefined).unwiped_disks, certify(proofOf(evidence)).unwiped_disks], [null, null], 'not stated');
+  assert.notDeepEqual(certificateBytes(of([])), certificateBytes(of(['SERIAL-9'])), 'it is signed');
+});
+
 test('a serial number without the secret does not reveal the disk’s name', () => {
   const named = diskFingerprint(disk_key, 'alc_1', 'S1');
   assert.match(named, /^[0-9a-f]{32}$/);

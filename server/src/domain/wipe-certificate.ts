@@ -130,6 +130,13 @@ const isolationOf = (
   };
 };
 
+/** As many as the proof of the whole node lists; null for slices, which reach no other disk, and where no proof lists them. */
+const unwipedOf = (proofs: readonly CertifiedProof[]): number | null =>
+  proofs
+    .map(({ evidence }) => evidence['unwiped_disks'])
+    .filter((listed) => Array.isArray(listed))
+    .at(-1)?.length ?? null;
+
 export const certificateOf = ({ issuer, allocation, disk_key, proofs }: CertificateFacts): WipeCertificate => {
   // The proof of a whole node refers to those of its disks and describes no disk itself.
   const disks = proofs.flatMap((proof) => {
@@ -142,6 +149,7 @@ export const certificateOf = ({ issuer, allocation, disk_key, proofs }: Certific
     allocation,
     wipe_minimum: oneOf(WIPE_LEVELS, disks[0]?.proof.evidence['wipe_minimum']),
     disks: disks.map(({ serial, proof }) => diskOf(diskFingerprint(disk_key, allocation.id, serial), proof)),
+    unwiped_disks: unwipedOf(proofs),
     isolation: isolationOf(
       allocation.capacity_shape,
       disks.map(({ proof }) => objectIn(proof.evidence, 'isolation')).find((one) => one !== null),

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Candidate } from '@gpuaas/contract/node';
+import { mintId } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { startTestApp, type TestApp } from '../../test/app.ts';
 import { candidate } from '../../test/candidate.ts';
 import { anEnrolledNode, discover, discovery, eight, proveFirstWipes } from '../../test/discovered.ts';
-import { assertInvariants } from '../../test/invariants.ts';
+import { assertInvariants, findViolations } from '../../test/invariants.ts';
 import { aCatalog, anAllocation, aProof, type NodeFacts } from '../../test/placement.ts';
 import { must, type User } from '../../test/tenants.ts';
 import { until } from '../../test/until.ts';
@@ -268,4 +269,103 @@ describe('a device that comes back to a slot', () => {
       [{ has: false }],
     );
   });
+
+  const wholeNode = (device: Candidate) =>
+    host(
+      { nvme_serial: device.nvme_serial, nvme_device: device.nvme_device },
+      { capacity_mode: 'baremetal', data_disks: [] },
+    );
+  /** A release of `useWhole` is played by hand, so that other invariants do not hold. */
+  const assertProven = async (): Promise<void> => {
+    const found = await findViolations(app.db.database);
+    assert.deepEqual(
+      found.filter(({ invariant }) => invariant === 'available_slot_is_wiped'),
+      [],
+    );
+  };
+  const exclude = (nodeId: string, serial: string | null) =>
+    root.post(at(nodeId, 'disks/exclude'), { serial, reason: 'A mirror' });
+  const decision = async (nodeId: string) => must(await root.get(at(nodeId, 'disks')), 200).body.items[0];
+  /** A tenant has the whole node, and returns it with a wipe that does not cover the disk. */
+  const useWhole = async (nodeId: string, while_held: () => Promise<void> = async () => {}): Promise<void> => {
+    const held = await anAllocation(
+      { query: sql },
+      { node: { id: nodeId, slot_ids: [] }, shape: 'baremetal', state: 'releasing' },
+    );
+    await while_held();
+    await app.db.database.write(PLATFORM, async (tx) => {
+      const proof = await insertWipeProof(tx, {
+        ...{ node_id: nodeId, slot_id: null, allocation_id: held.id, task_id: 'tsk_x', method: 'every disk' },
+        ...{ is_verified: true, evidence: {}, correlation_id: 'test' },
+      });
+      await tx.query(
+        'update allocation_resource_claims set released_at = clock_timestamp(), wipe_proof_id = $2 where allocation_id = $1',
+        [held.id, proof],
+      );
+      await tx.query("update nodes set occupancy = 'free' where id = $1", [nodeId]);
+    });
+  };
+
+  it('is not excluded on another node while its slot is approved, and ends the proof of its slot afterwards', async () => {
+    const a = await host();
+    const s = await approveWiped(a.id);
+    const { nvme_serial: serial } = a.device;
+    const n = await wholeNode(a.device);
+    assert.match((await exclude(n.id, serial)).body.detail, /belongs to slot 0 of .*Disable that slot/);
+    assert.notEqual((await slotNow(s)).wipe_proof_id, null);
+    await on(s, 'disable');
+    must(await exclude(n.id, serial), 201);
+    const ended = await slotNow(s);
+    assert.deepEqual([ended.status, ended.wipe_proof_id], ['quarantined', null]);
+    await useWhole(n.id, async () => {
+      // The tenant of the node has it: the slot does not get it back, whatever operators decide meanwhile.
+      for (const state of ['excluded', 'revoked']) {
+        assert.equal((await decision(n.id)).state, state);
+        assert.match(
+          (await tryOn(s, 'enable')).body.errors[0].message,
+          /is a data disk of .*, which wipes it or is allocated/,
+        );
+        if (state === 'excluded')
+          must(await root.post(at(n.id, `disks/${(await decision(n.id)).id}/revoke`), { reason: 'Moved' }), 200);
+      }
+      const third = await wholeNode(a.device);
+      assert.match((await exclude(third.id, serial)).body.detail, /part of .*, which is allocated as a whole/);
+    });
+    const third = await wholeNode(a.device);
+    assert.match((await exclude(third.id, serial)).body.detail, /no wipe since is verified. Approve the disk instead/);
+    assertUnproven(await on(s, 'enable'), /./);
+    await repair(s);
+    await on(s, 'disable');
+    must(await exclude(third.id, serial), 201);
+    await assertProven();
+  });
+
+  it('is not excluded on another node while the cleanup of its slot is blocked', async () => {
+    const a = await host();
+    const s = await approveWiped(a.id);
+    await anAllocation({ query: sql }, { node: { id: a.id, slot_ids: [s.id] }, state: 'release_failed' });
+    await on(s, 'disable');
+    const n = await wholeNode(a.device);
+    assert.match((await exclude(n.id, a.device.nvme_serial)).body.detail, /belongs to slot 0 of /);
+  });
+
+  for (const state of ['excluded', 'revoked'])
+    it(`is wiped again after a tenant of a whole node reached it, where its exclusion is ${state}`, async () => {
+      const a = await host();
+      const s = await approveWiped(a.id);
+      await on(s, 'disable');
+      const n = await wholeNode(a.device);
+      // As a build that did not end the proof would have left it.
+      await sql(
+        `insert into disk_ownerships (id, node_id, region_name, serial, device, state, approved_by, reason, correlation_id)
+         values ($1, $2, 'us-buffalo-1', $3, '/dev/disk/by-id/nvme-x', 'excluded', 'usr_1', 'A mirror', 'test')`,
+        [mintId('dsk'), n.id, a.device.nvme_serial],
+      );
+      await useWhole(n.id);
+      if (state === 'revoked')
+        must(await root.post(at(n.id, `disks/${(await decision(n.id)).id}/revoke`), { reason: 'Back' }), 200);
+      assert.notEqual((await slotNow(s)).wipe_proof_id, null);
+      assertUnproven(await on(s, 'enable'), /used its disk or GPU in another slot or node/);
+      await assertProven();
+    });
 });

@@ -136,6 +136,9 @@ test('with one of its disks approved it is not launched, and operators see which
   assert.deepEqual(cleanup.params.disks.map(({ serial }) => serial).toSorted(), mine, 'all but the excluded one');
   await answer(cleanup, wiped(mine));
   await until('it is released', async () => must(await ada.get(allocation), 200).body.state === 'released');
+  const { certificate } = must(await ada.get(`${allocation}/wipe-certificate`), 200).body;
+  assert.deepEqual([certificate.disks.length, certificate.unwiped_disks], [mine.length, 1], 'the tenant learns of it');
+  assert.ok(!JSON.stringify(certificate).includes(others[0] ?? '-'));
   await drain(id, true);
 });
 

@@ -198,6 +198,31 @@ describe('tasks of agents', () => {
     agent.close();
   });
 
+  it('a failed task keeps only an output that its kind declares for a failure', async () => {
+    const { ask, join, stateOf } = channel();
+    const agent = await join();
+    for (const [told, kept] of [
+      [{ freed_bytes: 1 }, { freed_bytes: 1 }],
+      [{ freed_bytes: 'much' }, null],
+      [{ freed_bytes: 1, deep: { more: ['anything'] } }, null],
+    ] as const) {
+      const id = await ask(agent.node_id, EVICT);
+      await agent.wait();
+      const body = done({
+        state: 'failed',
+        error_code: 'no_space',
+        reason: 'The disk is full.',
+        output: told as never,
+      });
+      const tell = async () => (await agent.call('taskResult', body as never, { task_id: id })).body;
+      assert.deepEqual(await tell(), { is_accepted: true, reason: null });
+      const { state, output, state_reason } = await stateOf(id);
+      assert.deepEqual([state, output, state_reason], ['failed', kept, 'The disk is full.']);
+      assert.deepEqual(await tell(), { is_accepted: true, reason: null }, 'twice is once');
+    }
+    agent.close();
+  });
+
   it('a body that violates the contract is refused by field, one that is too large by size', async () => {
     const { join } = channel();
     const agent = await join();

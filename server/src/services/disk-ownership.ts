@@ -11,7 +11,7 @@ import * as db from '../db/disk-ownership.ts';
 import { declareDataDisk } from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
 import { findNewestFacts } from '../db/topology.ts';
-import { whyNotErase } from '../domain/disk-use.ts';
+import { whyNotErase, whyNotExclude } from '../domain/disk-use.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { callerId, onlyText } from '../pipeline/caller.ts';
@@ -107,8 +107,8 @@ export const exclude = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDis
   await refuseHostChanges(ctx.tx, node.id);
   const disk = seenDisk((await findNewestFacts(ctx.tx, node.id)) as HostFacts | undefined, body.serial);
   await lockSummary(ctx.tx, node.id);
-  const slotIndex = (await db.findDiskUse(ctx.tx, node.id, body.serial))?.slot_index ?? null;
-  if (slotIndex !== null) throw conflict(REFUSALS.disk_of_slot(slotIndex));
+  const reason = whyNotExclude(await db.findDiskUse(ctx.tx, node.id, body.serial));
+  if (reason !== undefined) throw conflict(reason);
   const row = await db.insertOwnership(ctx.tx, {
     id: mintId(ID_PREFIXES.disk_ownership),
     node_id: node.id,
@@ -122,6 +122,7 @@ export const exclude = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDis
     correlation_id: ctx.correlation_id,
   });
   if (row === undefined) throw new AppError('already_exists', REFUSALS.disk_has_decision);
+  await endElsewhere(ctx.tx, node.id, dataDisk(row));
   await refreshSummary(ctx.tx, node.id);
   ctx.target('disk_ownership', row.id);
   ctx.note({ serial: row.serial, reason: body.reason });

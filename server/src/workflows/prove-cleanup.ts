@@ -20,9 +20,10 @@ import { type Cause, lockStay } from './stay.ts';
 type Written = Pick<ProvenRelease, 'proofs' | 'claims'>;
 
 /**
- * One proof per disk. A slot claim refers to the proof of its disk, a claim on the whole node to a proof for all disks.
+ * One proof per disk. A slot claim refers to the proof of its disk, a claim on the whole node to a proof for all disks, which
+ * also lists the disks that its tenant reached and this cleanup did not wipe; null stands for one without a serial number.
  */
-const proofsOf = ({ verdict }: JudgedWipe, claims: Holding['claims']): Written => {
+const proofsOf = ({ verdict }: JudgedWipe, { claims, disks }: Holding): Written => {
   const perDisk = verdict.disks.map((disk) => ({
     id: mintId('wpf'),
     slot_id: disk.target.slot_id,
@@ -30,7 +31,10 @@ const proofsOf = ({ verdict }: JudgedWipe, claims: Holding['claims']): Written =
     evidence: { ...disk.evidence, reason: disk.reason },
   }));
   const isWhole = claims.some((claim) => claim.slot_id === null);
-  const whole = { id: mintId('wpf'), slot_id: null, method: 'every disk', evidence: { reason: verdict.reason } };
+  const wiped = new Set(verdict.disks.map(({ target }) => target.serial));
+  const unwiped_disks = disks.flatMap(({ serial }) => (serial !== null && wiped.has(serial) ? [] : [serial]));
+  const evidence = { reason: verdict.reason, unwiped_disks };
+  const whole = { id: mintId('wpf'), slot_id: null, method: 'every disk', evidence };
   return {
     proofs: isWhole ? [...perDisk, whole] : perDisk,
     claims: claims.map((claim) => {
@@ -84,7 +88,7 @@ export const proveCleanup = async (tx: Tx, stay: Stay, judged: JudgedWipe, cause
       node_id,
       task_id: judged.task_id,
       correlation_id: row.correlation_id,
-      ...proofsOf(judged, holding.claims),
+      ...proofsOf(judged, holding),
       slots,
       summary: summaryRow(
         nodeAfterWipe(node, new Map(slots.map((slot) => [slot.id, slot.is_fit])), holding),

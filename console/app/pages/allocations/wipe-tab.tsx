@@ -5,6 +5,7 @@
 
 import {
   type Allocation,
+  certificateText,
   type SignedWipeCertificate,
   verifyWipeCertificate,
   type WipeCertificateKey,
@@ -65,6 +66,7 @@ const Certificate = ({ signed }: Readonly<{ signed: SignedWipeCertificate }>) =>
   const verdict = useVerdict(signed, keys.data);
   const { certificate, signature } = signed;
   const { allocation: of, disks, isolation } = certificate;
+  const unwiped = certificateText.unwiped(certificate);
   const name = `wipe-certificate-${of.name}-${of.id}.json`;
   return (
     <Stack gap="md">
@@ -93,6 +95,7 @@ const Certificate = ({ signed }: Readonly<{ signed: SignedWipeCertificate }>) =>
               ['Wipe verified', of.released_at === null ? '–' : <Exact key="at" at={of.released_at} />],
               ['Wipe level', certificate.wipe_minimum === null ? '–' : `NIST SP 800-88 ${certificate.wipe_minimum}`],
               ['Disks', String(disks.length)],
+              ...(unwiped === null ? [] : [['Disks not wiped', unwiped] as const]),
               ['Signing key', <Copyable key="key" text={signature.key_id} label="key ID" />],
             ]}
           />

@@ -9,7 +9,14 @@ import type { Reader, Tx } from '../client.ts';
 import { HELD } from '../lifecycle.ts';
 import { eventRecords, INSERT_EVENTS, type NewOutboxEvent } from '../outbox.ts';
 import { SET_SUMMARY, SUMMARY_STATE, type SummaryRow } from '../placement.ts';
-import { ALLOCATION_STARTING, claimIsLive, NODE_TO_CLEAN, SLOT_TO_CLEAN, slotIsFit } from '../predicates.ts';
+import {
+  ALLOCATION_STARTING,
+  claimIsLive,
+  claimReachesDisk,
+  NODE_TO_CLEAN,
+  SLOT_TO_CLEAN,
+  slotIsFit,
+} from '../predicates.ts';
 import { statement } from '../statement.ts';
 import { INSERT_RUN, type NewRun, RUN_PARAMETERS } from '../workflow-run.ts';
 
@@ -114,6 +121,8 @@ export type Holding = Readonly<{
   suspect_slot_ids: readonly string[];
   /** When each unavailable slot of the node was last claimed. */
   claimed_at_s: Readonly<Record<string, number>>;
+  /** Disks that a claim on the whole node reached: those of the newest discovery, and those that an operator excluded meanwhile. */
+  disks: readonly Readonly<{ serial: string | null }>[];
 }>;
 
 const FIND_HOLDING = statement(
@@ -124,13 +133,19 @@ const FIND_HOLDING = statement(
        and o.allocation_id <> :allocation_id) as is_shared,
      array(select s.id from node_resource_slots s where s.node_id = :node_id and s.quarantine_reason is not null) as suspect_slot_ids,
      coalesce((select jsonb_object_agg(s.id, floor(extract(epoch from s.last_claimed_at))) from node_resource_slots s
-       where s.node_id = :node_id and s.status <> 'available' and s.last_claimed_at is not null), '{}') as claimed_at_s`,
+       where s.node_id = :node_id and s.status <> 'available' and s.last_claimed_at is not null), '{}') as claimed_at_s,
+     coalesce((select jsonb_agg(jsonb_build_object('serial', r.serial) order by r.serial) from (
+       select f.serial from nodes n cross join lateral jsonb_to_recordset(n.disks_found) as f (serial text) where n.id = :node_id
+       union all select distinct d.serial from disk_ownerships d join allocation_resource_claims c on ${claimReachesDisk('c', 'd')}
+         where c.allocation_id = :allocation_id and d.node_id = :node_id and d.wipe_proof_id is null and d.state in ('excluded', 'revoked')
+           and not exists (select from nodes n where n.id = d.node_id and n.disks_found @> jsonb_build_array(jsonb_build_object('serial', d.serial)))
+       ) r), '[]') as disks`,
 );
 
 /** The remaining holdings of the allocation on the node, and the state of the node without it. */
 export const findHolding = async (reader: Reader, allocationId: string, nodeId: string): Promise<Holding> => {
   const { rows } = await FIND_HOLDING.query<Holding>(reader, { allocation_id: allocationId, node_id: nodeId });
-  return rows[0] ?? { claims: [], is_shared: false, suspect_slot_ids: [], claimed_at_s: {} };
+  return rows[0] ?? { claims: [], is_shared: false, suspect_slot_ids: [], claimed_at_s: {}, disks: [] };
 };
 
 export type ProvenRelease = Readonly<{
