@@ -40,4 +40,11 @@ test('an approval, a new project and a resumed cleanup are judged by their conte
   const cleanup = { do: 'force_cleanup', pick: 0, absent: false } as const;
   assert.equal(judgeAnswer(cleanup, 'alc_a', { allocation: { id: 'alc_a', state: 'releasing' } }), null);
   assert.match(judgeAnswer(cleanup, 'alc_a', { id: 'alc_a', state: 'active' }) ?? '', /says something else/);
+  const on = (...nodes: readonly string[]) => ({
+    allocation: { id: 'alc_a', state: 'provisioning' },
+    node_id: 'nod_a',
+    claims: nodes.map((node_id) => ({ node_id, released_at: null })),
+  });
+  assert.equal(judgeAnswer(cleanup, 'alc_a', on('nod_a', 'nod_b')), null, 'of the host that a launch left');
+  assert.match(judgeAnswer(cleanup, 'alc_a', on('nod_a')) ?? '', /says something else/);
 });

@@ -9,6 +9,10 @@ const SLOT_AFTER = { quarantine: ['quarantined'], repair: ['cleaning', 'availabl
 const RELEASE_STATES = ['releasing', 'released', 'release_failed', 'failed'];
 const LIVE_RUN = ['pending', 'running', 'waiting'];
 
+/** The launch has moved, and the host that it left is not cleaned up yet. */
+const leavesHost = (body: Json): boolean =>
+  (body.claims ?? []).some((claim: Json) => claim.released_at === null && claim.node_id !== body.node_id);
+
 const slotIs = (to: Extract<Command, { do: 'slot' }>['to'], body: Json): boolean => {
   if (to === 'disable') return body.approval === 'disabled';
   if (to === 'enable') return body.approval === 'approved';
@@ -55,7 +59,8 @@ const isRight = (command: Command, body: Json): boolean | null => {
     case 'project_create':
       return body.id.startsWith('prj_') && /^project-\d+$/.test(body.name);
     case 'force_cleanup':
-      return RELEASE_STATES.includes((body.allocation ?? body).state);
+      // That of a host which a launch left says nothing about the launch.
+      return leavesHost(body) || RELEASE_STATES.includes((body.allocation ?? body).state);
     case 'rotate':
       // Another process may make the key, later than the activation is asked for.
       return ['requested', 'staged', 'active'].includes(body.state) && body.purpose === command.purpose;

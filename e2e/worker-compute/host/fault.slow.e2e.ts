@@ -199,16 +199,22 @@ test('mounted disks are neither cloned to nor wiped: no byte changes, and they s
 }, async () => {
   const { disks, slots } = lab.host.loop;
   const serials = slots.map(({ disk }) => disk.serial);
+  const params = { node_id: lab.node_id };
+  // What a tenant left on a disk is no use of the host: after a wipe the agent must have seen it free once.
+  const wiped = Date.now();
+  await eventually('the agent has seen the wiped disks', async () => {
+    const { reports } = await lab.cloud.client.adminNodeHealthGet({ params });
+    return reports.some(({ observed_at }) => Date.parse(observed_at) > wiped) || undefined;
+  });
   for (const serial of serials) await disks.mount(serial);
   const hashes = (): Promise<string[]> => Promise.all(serials.map((serial) => disks.hash(serial)));
   const before = await hashes();
-  const params = { node_id: lab.node_id };
   const healths = async () =>
     (await lab.cloud.client.adminNodeSlotList({ params, query: {} })).items.map(({ health }) => health);
   await eventually(
     'no slot is schedulable',
     async () => (await healths()).every((health) => health === 'unhealthy') || undefined,
-    60_000,
+    180_000,
   );
   // An operator who does not trust the alert: the agent refuses all the same.
   const source = { ...params, source: 'node-agent' };
