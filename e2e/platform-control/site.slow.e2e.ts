@@ -32,7 +32,15 @@ let operator: Person;
 let tenant: Person;
 const cleanups: (() => Promise<void> | void)[] = [];
 const t = { after: (close: () => Promise<void> | void) => void cleanups.unshift(close) };
-const test = createStory(() => failureReport(platform.client));
+const shown = async ({ page }: { page: Page }, who: string): Promise<string> =>
+  `--- page of the ${who}: ${page.url()}\n${await page.innerText('body').catch(String)}`;
+const test = createStory(async () =>
+  [
+    await shown(operator, 'operator'),
+    ...(tenant === undefined ? [] : [await shown(tenant, 'tenant')]),
+    await failureReport(platform.client),
+  ].join('\n'),
+);
 
 const part = (page: Page, name: string): Locator => page.getByRole('region', { name, exact: true });
 /** An enabled button: one that waits for something is pressed when it has come. */

@@ -130,8 +130,10 @@ test('setup applies the site file and registers the host by its serial number, u
 }, async () => {
   const { quotas: _, ...demo } = parse(readFileSync(DEMO, 'utf8')) as Body;
   const regions = (demo['regions'] as Body[]).filter(({ enabled }) => enabled !== false);
+  // The organization of the demo does not exist here.
+  const pools = (demo['pools'] as Body[]).filter(({ organization }) => organization === undefined);
   const file = join(scratch, 'site.yaml');
-  writeFileSync(file, stringify({ ...demo, regions }));
+  writeFileSync(file, stringify({ ...demo, regions, pools }));
   const { serial } = newHost(HOST, { dir: scratch, env: userEnv() });
   const { code, screen } = await atTerminal('admin setup', [
     ['Continue with: Catalog?', 'y'],
