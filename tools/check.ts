@@ -4,6 +4,7 @@
  */
 import { breakingChange } from './check/breaking-change.ts';
 import { type Check, fail, toolCheck } from './check/check.ts';
+import { documentCommands } from './check/commands.ts';
 import { commitSubjects } from './check/commit-subjects.ts';
 import { consoleBudget } from './check/console-budget.ts';
 import { documentPaths } from './check/documents.ts';
@@ -42,6 +43,7 @@ const CHECKS: readonly Check[] = [
   migrations,
   lockfileDigests,
   documentPaths,
+  documentCommands,
   documentSentences,
   runbookQuotes,
   guarantees,

@@ -3,8 +3,10 @@ import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
+import { ENTRIES } from '../../cli/src/program.ts';
 import { ROOT } from '../gen/file.ts';
 import { runTool, verdict } from './check.ts';
+import { wrongCommands } from './commands.ts';
 import { missingPaths } from './documents.ts';
 import { firstDifference } from './generated.ts';
 import { cruise } from './imports.ts';
@@ -232,6 +234,20 @@ describe('make check', () => {
     assert.deepEqual(of('`db/y.ts` [b](b.md)'), ['db/y.ts', 'doc/b.md']);
     assert.deepEqual(of('`server/src/db/` `db/` `src/{db,x}/` `db/{x,y}.ts` `gone/`'), ['src/x/', 'db/y.ts', 'gone/']);
     assert.equal(of('`a/b.cjs` `a/b.jsonc` `a/b.txt` `a/b.service` `a/b.css` `total{state}` `a/b.log`').length, 5);
+  });
+
+  it('finds commands and flags in documents that the CLI does not have', async () => {
+    const commands = await Promise.all(ENTRIES.map(({ load }) => load()));
+    const of = (text: string): string[] => wrongCommands(text, commands);
+    assert.deepEqual(
+      of('`gpuaas admin trust list --json` `gpuaas admin trust` `gpuaas ssh a -- b --c` `gpuaas-api x`'),
+      [],
+    );
+    assert.deepEqual(of('```\ngpuaas ls \\\n  --limit 5  # --not-a-flag\n```\nNot in code: gpuaas frob.'), []);
+    assert.deepEqual(of('`gpuaas admin\ntrust-key --help`'), [
+      'gpuaas admin trust-key --help: admin has no command trust-key',
+    ]);
+    assert.deepEqual(of('```\ngpuaas ls --frob\n```'), ['gpuaas ls --frob: ls has no flag --frob']);
   });
 
   it('finds quotes in runbooks that the product does not print', () => {
