@@ -7,6 +7,7 @@ import { type Check, fail, toolCheck } from './check/check.ts';
 import { documentCommands } from './check/commands.ts';
 import { commitSubjects } from './check/commit-subjects.ts';
 import { consoleBudget } from './check/console-budget.ts';
+import { dataModel } from './check/data-model.ts';
 import { documentPaths } from './check/documents.ts';
 import { contractDrift, schemaDrift, workflowDrift } from './check/generated.ts';
 import { guarantees } from './check/guarantees.ts';
@@ -40,6 +41,7 @@ const CHECKS: readonly Check[] = [
   breakingChange,
   textRules,
   tableOwners,
+  dataModel,
   migrations,
   lockfileDigests,
   documentPaths,

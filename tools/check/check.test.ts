@@ -7,6 +7,7 @@ import { ENTRIES } from '../../cli/src/program.ts';
 import { ROOT } from '../gen/file.ts';
 import { runTool, verdict } from './check.ts';
 import { wrongCommands } from './commands.ts';
+import { wrongRows } from './data-model.ts';
 import { missingPaths } from './documents.ts';
 import { firstDifference } from './generated.ts';
 import { cruise } from './imports.ts';
@@ -219,6 +220,15 @@ describe('make check', () => {
     assert.deepEqual(found({ grants: 'slot.ts', slots: 'slot.ts', old: 'slot.ts' }), [
       'slots: has a file of its name; remove it in OWNERS',
       'old: is in OWNERS and not in the schema',
+    ]);
+  });
+
+  it('finds tables with two rows in the data model, and rows without a table', () => {
+    const of = (text: string): string[] => wrongRows(text, new Set(['slots', 'claims']));
+    assert.deepEqual(of('| `slots` | of `claims` | – |\n| `claims` | `slots` | – |'), []);
+    assert.deepEqual(of('| `slots` | a | – |\n\n| `slots`, `old` | b | – |'), [
+      'slots: has more than one row',
+      'old: is not in the schema',
     ]);
   });
 
