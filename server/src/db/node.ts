@@ -48,7 +48,7 @@ export type NodeRow = Readonly<
     | 'created_at'
   > & {
     gpus_found: FoundGpus[];
-    unapproved_disks: FoundDisk[];
+    unapproved_disks: (FoundDisk & { is_wipe_pending: boolean })[];
     pool_name: string;
     pool_organization_id: string | null;
     is_runtime_validated: boolean;
