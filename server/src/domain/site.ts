@@ -7,7 +7,16 @@
  * deleted limit is such a one again. The digest is an argument, so that these rules also run without node:crypto.
  */
 import { SITE_FILE_VERSION, SITE_SECTIONS, type SiteChange, type SiteFile, type Static } from '@gpuaas/contract';
-import { gpuCountsProblem, gpuCountUses, imageSkuProblem, switchAfter, vmProfileProblem } from './catalog.ts';
+import {
+  gpuCountsProblem,
+  gpuCountUses,
+  IMAGE_DEFAULTS,
+  imageSkuProblem,
+  REGION_DEFAULTS,
+  switchAfter,
+  VM_PROFILE_DEFAULTS,
+  vmProfileProblem,
+} from './catalog.ts';
 
 export type Site = Static<typeof SiteFile>;
 /** A site with every section. */
@@ -97,9 +106,9 @@ export const SITE_RULES: { readonly [S in SiteSection]: Rules<S> } = {
     canonical: (row) => ({
       ...row,
       ...switched(row),
-      wipe_minimum: row.wipe_minimum ?? 'clear',
-      allows_wipe_override: row.allows_wipe_override ?? false,
-      fabric_isolation: row.fabric_isolation ?? 'none',
+      wipe_minimum: row.wipe_minimum ?? REGION_DEFAULTS.wipe_minimum,
+      allows_wipe_override: row.allows_wipe_override ?? REGION_DEFAULTS.allows_wipe_override,
+      fabric_isolation: row.fabric_isolation ?? REGION_DEFAULTS.fabric_isolation,
     }),
     fixed: [],
     removal: 'retire',
@@ -123,9 +132,9 @@ export const SITE_RULES: { readonly [S in SiteSection]: Rules<S> } = {
     nameOf: ({ name }) => name,
     canonical: (row) => ({
       ...row,
-      hugepages: row.hugepages ?? 'auto',
-      numa_policy: row.numa_policy ?? 'strict',
-      is_default: row.is_default ?? false,
+      hugepages: row.hugepages ?? VM_PROFILE_DEFAULTS.hugepages,
+      numa_policy: row.numa_policy ?? VM_PROFILE_DEFAULTS.numa_policy,
+      is_default: row.is_default ?? VM_PROFILE_DEFAULTS.is_default,
     }),
     fixed: ['sku_name', 'gpu_count'],
     removal: 'retire',
@@ -144,11 +153,11 @@ export const SITE_RULES: { readonly [S in SiteSection]: Rules<S> } = {
     nameOf: ({ name }) => name,
     canonical: (row) => ({
       ...row,
-      boot_kind: row.boot_kind ?? 'uefi',
+      boot_kind: row.boot_kind ?? IMAGE_DEFAULTS.boot_kind,
       readiness_checks: sorted(row.readiness_checks),
       sku_names: sorted(row.sku_names),
-      channel: row.channel ?? 'stable',
-      trust: row.trust ?? 'unverified',
+      channel: row.channel ?? IMAGE_DEFAULTS.channel,
+      trust: row.trust ?? IMAGE_DEFAULTS.trust,
     }),
     fixed: [],
     removal: 'retire',
