@@ -1,10 +1,11 @@
 /** Disks that a release of the whole node would not wipe, as the server counts them. */
+import { OPEN_DISK_APPROVAL_STATES } from '@gpuaas/contract';
 import type { Node, NodeView } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { bindingOf, PLACES } from '../seed/host.ts';
 
 const COVERED = ['owned', 'excluded'];
-const PENDING = ['approved', 'wiping', 'blocked'];
+const PENDING: readonly string[] = OPEN_DISK_APPROVAL_STATES;
 
 export const unapprovedDisks = (world: World, node: Node): NodeView['unapproved_disks'] => {
   if (node.capacity_mode === 'slice' || node.discovered_at === null) return [];

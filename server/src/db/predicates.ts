@@ -122,7 +122,7 @@ const diskIsUnapproved = (n: string): string =>
 export const unapprovedDiskCount = (n: string): string => `(select count(*)::integer ${diskIsUnapproved(n)})`;
 export const unapprovedDisks = (n: string): string =>
   `(select coalesce(json_agg(json_build_object('name', f.name, 'serial', f.serial, 'is_wipe_pending',
-    exists (select from disk_ownerships o where o.node_id = ${n}.id and o.serial = f.serial and o.state in ('approved', 'wiping', 'blocked'))) order by f.name), '[]') ${diskIsUnapproved(n)})`;
+    exists (select from disk_ownerships o where o.node_id = ${n}.id and o.serial = f.serial and o.state ${DISK_OPEN})) order by f.name), '[]') ${diskIsUnapproved(n)})`;
 
 /** The runtime of the host was checked after its last boot, and passed. */
 export const runtimeIsValidated = (n: string): string =>
