@@ -21,14 +21,13 @@ import {
 export type Site = Static<typeof SiteFile>;
 /** A site with every section. */
 export type WholeSite = Required<Site>;
-type Complete = Required<Site>;
 export type SiteSection = (typeof SITE_SECTIONS)[number];
 type Action = Static<typeof SiteChange>['action'];
 type ListSection = Exclude<SiteSection, 'policy'>;
 
 /** One row with every field that the file can state. */
 export type SiteRow<S extends SiteSection = SiteSection> = Required<
-  S extends ListSection ? Complete[S][number] : Complete['policy']
+  S extends ListSection ? WholeSite[S][number] : WholeSite['policy']
 >;
 
 export type PlannedChange<S extends SiteSection = SiteSection> = {
@@ -74,7 +73,7 @@ type Rules<S extends SiteSection> = Readonly<{
   noun: string;
   nameOf(row: SiteRow<S>): string;
   /** Every field with its default; lists without an order are sorted. A field that is missing here does not compile. */
-  canonical(row: S extends ListSection ? Complete[S][number] : Complete['policy']): SiteRow<S>;
+  canonical(row: S extends ListSection ? WholeSite[S][number] : WholeSite['policy']): SiteRow<S>;
   /** Fields of a row that never change. */
   fixed: readonly (keyof SiteRow<S>)[];
   /** How a row goes that the file no longer lists; null: it stays. */
@@ -372,7 +371,7 @@ const listProblems = (site: Site, actual: WholeSite, world: SiteWorld): SiteProb
 };
 
 /** An organization starts with the limit of the policy, a project without one. */
-const leftOf = (section: SiteSection, row: AnyRow, { default_gpu_limit }: Complete['policy']) =>
+const leftOf = (section: SiteSection, row: AnyRow, { default_gpu_limit }: WholeSite['policy']) =>
   section === 'quotas' ? { left: { gpu_limit: row['project'] === null ? default_gpu_limit : null } } : {};
 
 const stays = (section: SiteSection, row: AnyRow): boolean => section === 'pools' && row['name'] === SHARED_POOL;
