@@ -88,7 +88,7 @@ test('the unavailable reasons of the contract are the scheduler’s', () => {
 test('the runbook of refused launches has a row for every unavailable reason', () => {
   const runbook = new URL('../../../doc/operations/runbooks/capacity-refused.md', import.meta.url);
   const cells = [...readFileSync(runbook, 'utf8').matchAll(/^\| (`[^|]*) \|/gm)].map(([, cell = '']) => cell);
-  const named = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, reason]) => reason));
+  const named = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, reason = '']) => reason));
   assert.deepEqual(named.sort(), [...UNAVAILABLE_REASONS].sort());
 });
 
