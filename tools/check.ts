@@ -4,8 +4,10 @@
  */
 import { breakingChange } from './check/breaking-change.ts';
 import { type Check, fail, toolCheck } from './check/check.ts';
+import { documentCommands } from './check/commands.ts';
 import { commitSubjects } from './check/commit-subjects.ts';
 import { consoleBudget } from './check/console-budget.ts';
+import { dataModel } from './check/data-model.ts';
 import { documentPaths } from './check/documents.ts';
 import { contractDrift, schemaDrift, workflowDrift } from './check/generated.ts';
 import { guarantees } from './check/guarantees.ts';
@@ -39,9 +41,11 @@ const CHECKS: readonly Check[] = [
   breakingChange,
   textRules,
   tableOwners,
+  dataModel,
   migrations,
   lockfileDigests,
   documentPaths,
+  documentCommands,
   documentSentences,
   runbookQuotes,
   guarantees,

@@ -45,8 +45,8 @@ const withLooseDisks = {
   free_gpus: 0,
   largest_set: 0,
   unapproved_disks: [
-    { name: 'nvme3n1', serial: 'S6XNNE0W500002' },
-    { name: 'nvme9n1', serial: null },
+    { name: 'nvme3n1', serial: 'S6XNNE0W500002', is_wipe_pending: true },
+    { name: 'nvme9n1', serial: null, is_wipe_pending: false },
   ],
 };
 
@@ -67,6 +67,7 @@ export const topologyCases: readonly Case[] = [
             free_gpus: 0,
           },
           { ...ofAnotherModel, name: 'demo-h200-04' },
+          { ...withLooseDisks, name: 'demo-h200-05' },
           { ...listed, id: unapproved, name: 'demo-h200-03', occupancy: 'free', free_gpus: 0 },
         ],
         next_cursor: null,

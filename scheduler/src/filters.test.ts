@@ -174,14 +174,14 @@ const CASES: readonly Case[] = [
     filter: 'count_on_one_node',
     node: { capacity_mode: 'baremetal', slots: [], partitions: null, data_disks: 1, unapproved_disks: 7 },
     request: bareMetal(),
-    detail: '7 disks are neither approved for wiping nor excluded',
+    detail: '7 disks are neither wiped under an approval nor excluded',
     reason: 'unapproved',
   },
   {
     filter: 'count_on_one_node',
     node: { capacity_mode: 'flexible', unapproved_disks: 1 },
     request: bareMetal(),
-    detail: '1 disk is neither approved for wiping nor excluded',
+    detail: '1 disk is neither wiped under an approval nor excluded',
     reason: 'unapproved',
   },
   {

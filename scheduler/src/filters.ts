@@ -61,7 +61,7 @@ const rejectWholeNode = (node: SchedulerNode, request: PlacementRequest): Refusa
   // The next tenant could read what this one left there.
   if (unapproved_disks > 0) {
     const disks = unapproved_disks === 1 ? '1 disk is' : `${unapproved_disks} disks are`;
-    return { detail: `${disks} neither approved for wiping nor excluded`, reason: 'unapproved' };
+    return { detail: `${disks} neither wiped under an approval nor excluded`, reason: 'unapproved' };
   }
   // Without a slot or a disk to wipe, a release could prove nothing.
   if (slots.length === 0)

@@ -82,7 +82,7 @@ export type SchedulerNode = Readonly<{
   launch_failures?: number;
   /** Data disks that a release wipes and proves; absent in snapshots of older versions. */
   data_disks?: number;
-  /** Disks that discovery found and no release of the whole node would wipe; absent in snapshots of older versions. */
+  /** Disks that discovery found, no operator excluded and no release of the whole node would wipe; absent in snapshots of older versions. */
   unapproved_disks?: number;
   /** null before a discovery, and absent in snapshots of older versions: not checked. */
   host?: HostSize | null;

@@ -580,6 +580,8 @@ export type FoundDisk = {
   name: string;
   /** Null where the disk reports none: it can be neither approved nor excluded. */
   serial: string | null;
+  /** An operator approved its wipe, which is not proven yet. */
+  is_wipe_pending: boolean;
 };
 
 export type GroupMapping = {

@@ -3,8 +3,11 @@ import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
+import { ENTRIES } from '../../cli/src/program.ts';
 import { ROOT } from '../gen/file.ts';
 import { runTool, verdict } from './check.ts';
+import { wrongCommands } from './commands.ts';
+import { wrongRows } from './data-model.ts';
 import { missingPaths } from './documents.ts';
 import { firstDifference } from './generated.ts';
 import { cruise } from './imports.ts';
@@ -220,6 +223,15 @@ describe('make check', () => {
     ]);
   });
 
+  it('finds tables with two rows in the data model, and rows without a table', () => {
+    const of = (text: string): string[] => wrongRows(text, new Set(['slots', 'claims']));
+    assert.deepEqual(of('| `slots` | of `claims` | – |\n| `claims` | `slots` | – |'), []);
+    assert.deepEqual(of('| `slots` | a | – |\n\n| `slots`, `old` | b | – |'), [
+      'slots: has more than one row',
+      'old: is not in the schema',
+    ]);
+  });
+
   it('reports where a generated file differs from a fresh run', () => {
     assert.equal(firstDifference('a\nb', 'a\nc'), 'line 2\n  committed: b\n  fresh:     c');
     assert.match(firstDifference('a\nb', 'a'), /line 2\n {2}committed: b\n {2}fresh: {5}\(end of file\)/);
@@ -232,6 +244,20 @@ describe('make check', () => {
     assert.deepEqual(of('`db/y.ts` [b](b.md)'), ['db/y.ts', 'doc/b.md']);
     assert.deepEqual(of('`server/src/db/` `db/` `src/{db,x}/` `db/{x,y}.ts` `gone/`'), ['src/x/', 'db/y.ts', 'gone/']);
     assert.equal(of('`a/b.cjs` `a/b.jsonc` `a/b.txt` `a/b.service` `a/b.css` `total{state}` `a/b.log`').length, 5);
+  });
+
+  it('finds commands and flags in documents that the CLI does not have', async () => {
+    const commands = await Promise.all(ENTRIES.map(({ load }) => load()));
+    const of = (text: string): string[] => wrongCommands(text, commands);
+    assert.deepEqual(
+      of('`gpuaas admin trust list --json` `gpuaas admin trust` `gpuaas ssh a -- b --c` `gpuaas-api x`'),
+      [],
+    );
+    assert.deepEqual(of('```\ngpuaas ls \\\n  --limit 5  # --not-a-flag\n```\nNot in code: gpuaas frob.'), []);
+    assert.deepEqual(of('`gpuaas admin\ntrust-key --help`'), [
+      'gpuaas admin trust-key --help: admin has no command trust-key',
+    ]);
+    assert.deepEqual(of('```\ngpuaas ls --frob\n```'), ['gpuaas ls --frob: ls has no flag --frob']);
   });
 
   it('finds quotes in runbooks that the product does not print', () => {

@@ -62,10 +62,10 @@ export const adminCapacity: Group = {
         if (cli.out.json) return;
         for (const { region_name, gpu_model, fragmentation } of found.items)
           cli.out.say(`${region_name} ${gpu_model}: ${fragmentation}`);
-        const sold = found.items.flatMap(({ region_name, skus }) => skus.map((sku) => ({ region_name, ...sku })));
-        if (sold.length === 0) return;
+        const skus = found.items.flatMap(({ region_name, skus: own }) => own.map((sku) => ({ region_name, ...sku })));
+        if (skus.length === 0) return;
         cli.out.print('');
-        cli.out.table(sold, [
+        cli.out.table(skus, [
           { header: 'SKU', value: ({ sku_name }) => sku_name },
           { header: 'DELIVERED', value: ({ delivered_gpus }) => delivered_gpus, align: 'right' },
           { header: 'HEALTHY', value: ({ healthy_gpus }) => healthy_gpus, align: 'right', optional: true },

@@ -59,7 +59,8 @@ const needs = (
   [
     ...(unapproved.has(id) ? ['approval'] : []),
     ...(gpu_model_conflict === null ? [] : ['GPU model']),
-    ...(unapproved_disks.length === 0 ? [] : ['disk approval']),
+    ...(unapproved_disks.some(({ is_wipe_pending }) => !is_wipe_pending) ? ['disk approval'] : []),
+    ...(unapproved_disks.some(({ is_wipe_pending }) => is_wipe_pending) ? ['disk wipe'] : []),
     ...(has_hardware_change ? ['review'] : []),
     ...(reboot_required ? ['reboot'] : []),
     ...(finding_count > 0 ? ['reconcile'] : []),

@@ -5,10 +5,12 @@ import {
   gpuCountUses,
   inUseSentence,
   profileUses,
+  REGION_DEFAULTS,
   SWITCHED_ON,
   switchAfter,
   type UsedNoun,
   useOf,
+  VM_PROFILE_DEFAULTS,
   vmProfileProblem,
 } from '../../../server/src/domain/catalog.ts';
 import { gpuIdsProblem } from '../../../server/src/domain/gpu-model.ts';
@@ -102,9 +104,9 @@ const regions = {
       name: body.name,
       display_name: body.display_name,
       ...switched(SWITCHED_ON, body),
-      wipe_minimum: body.wipe_minimum ?? 'clear',
-      allows_wipe_override: body.allows_wipe_override ?? false,
-      fabric_isolation: body.fabric_isolation ?? 'none',
+      wipe_minimum: body.wipe_minimum ?? REGION_DEFAULTS.wipe_minimum,
+      allows_wipe_override: body.allows_wipe_override ?? REGION_DEFAULTS.allows_wipe_override,
+      fabric_isolation: body.fabric_isolation ?? REGION_DEFAULTS.fabric_isolation,
       retired_at: null,
       version: 1,
     };
@@ -239,9 +241,9 @@ const vmProfiles = {
     if (problem !== null) throw invalidField(problem.field, problem.problem);
     const made: VmProfile = {
       ...body,
-      hugepages: body.hugepages ?? 'auto',
-      numa_policy: body.numa_policy ?? 'strict',
-      is_default: body.is_default ?? false,
+      hugepages: body.hugepages ?? VM_PROFILE_DEFAULTS.hugepages,
+      numa_policy: body.numa_policy ?? VM_PROFILE_DEFAULTS.numa_policy,
+      is_default: body.is_default ?? VM_PROFILE_DEFAULTS.is_default,
       retired_at: null,
       version: 1,
     };

@@ -1,4 +1,4 @@
-import { imageSkuProblem, useOf } from '../../../server/src/domain/catalog.ts';
+import { IMAGE_DEFAULTS, imageSkuProblem, useOf } from '../../../server/src/domain/catalog.ts';
 import { skusLosingDefault } from '../../../server/src/domain/image-default.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts';
@@ -54,8 +54,17 @@ const assertDefaultsStay = (world: World, image: OsImage, changed: OsImage): voi
 /** A new image, a new version of one, or a retired image that comes back. */
 export const registerImage = (world: World, body: RegisterBody, check = (_: OsImage, __: OsImage) => {}): OsImage => {
   assertSkus(world, body.sku_names);
-  const { name, display_name, os_family, os_version, sku_names, channel, trust = 'unverified', ...build } = body;
-  const version = { ...build, boot_kind: build.boot_kind ?? ('uefi' as const) };
+  const {
+    name,
+    display_name,
+    os_family,
+    os_version,
+    sku_names,
+    channel,
+    trust = IMAGE_DEFAULTS.trust,
+    ...build
+  } = body;
+  const version = { ...build, boot_kind: build.boot_kind ?? IMAGE_DEFAULTS.boot_kind };
   const before = imageNamed(world, name);
   const known = before?.versions.find((one) => one.digest === body.digest);
   if (known !== undefined && (before?.retired_at === null || known.retired_at !== null))
@@ -67,7 +76,7 @@ export const registerImage = (world: World, body: RegisterBody, check = (_: OsIm
       ...version,
       ...words,
       name,
-      channel: channel ?? 'stable',
+      channel: channel ?? IMAGE_DEFAULTS.channel,
       enabled: true,
       versions: [made],
       retired_at: null,

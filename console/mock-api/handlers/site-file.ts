@@ -5,13 +5,13 @@ import {
   canonicalSite,
   fileOf,
   type PlannedChange,
-  planSite,
   type Site,
   type SiteRow,
   type SiteSection,
   type WholeSite,
 } from '../../../server/src/domain/site.ts';
 import { changeView, movesPool } from '../../../server/src/domain/site-change.ts';
+import { planSite } from '../../../server/src/domain/site-plan.ts';
 import { imagesAfter, usesInFile } from '../../../server/src/domain/site-uses.ts';
 import { type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, Refusal } from '../core/errors.ts';

@@ -51,6 +51,7 @@ export {
   nodeApi,
 } from './api.ts';
 export { TopologyMap as TopologyMapShape, WIPE_METHODS, type WipeMethod } from './candidate.ts';
+export { countCpus } from './cpu-list.ts';
 export { BOOT_KINDS, type BootKind, HostFacts as HostFactsShape } from './facts.ts';
 export { candidateHash, mapHash } from './hash.ts';
 export { CLASSIFICATIONS, HealthReport as HealthReportShape, TENANT_MESSAGE_MAX } from './health.ts';

@@ -42,7 +42,7 @@ export const NodeImage = Closed({
   last_used_at: Nullable(Time('When a VM was last created from it.')),
 });
 
-const machine = Closed({
+const vm = Closed({
   node_id: Id('node'),
   vm_name: Type.String({ minLength: 1, maxLength: 255, description: 'Name of the VM in the inventory report.' }),
 });
@@ -68,7 +68,7 @@ export const adminInventoryApi = define({
     permission: 'admin.node.update',
     audit: 'node.vm.remove',
     freshSignIn: true,
-    params: machine,
+    params: vm,
     body: Closed({ reason: Reason }),
     errors: ['conflict'],
   },

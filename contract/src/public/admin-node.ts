@@ -39,6 +39,7 @@ export const FoundDisk = Closed({
   serial: Nullable(
     Type.String({ description: 'Null where the disk reports none: it can be neither approved nor excluded.' }),
   ),
+  is_wipe_pending: Type.Boolean({ description: 'An operator approved its wipe, which is not proven yet.' }),
 });
 
 export const Node = Closed({

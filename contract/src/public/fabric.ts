@@ -13,8 +13,8 @@ type FabricProvider = Readonly<{
    * VM; otherwise it stays bound to its slot on the host.
    */
   isolates: boolean;
-  /** Why a launch cannot have the fabric network of its project; null where it can. */
-  refusal: string | null;
+  /** Why a launch cannot have the fabric network of its project: no provider connects it yet. */
+  refusal: string;
   /** What a tenant gets, as a sentence. */
   slice: string;
   bare_metal: string;

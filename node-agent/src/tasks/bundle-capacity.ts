@@ -3,7 +3,7 @@
  * may be anywhere on the host. If the host has huge pages, the VM uses them unless its profile says otherwise. Pages
  * reserved for a VM that does not run yet count as used.
  */
-import type { BundlePlan, TaskParams } from '@gpuaas/contract/node';
+import { type BundlePlan, countCpus, type TaskParams } from '@gpuaas/contract/node';
 import type { Lease } from '../leases.ts';
 import type { Problem } from './bundle-slot.ts';
 import type { LiveHost } from './live-host.ts';
@@ -19,16 +19,6 @@ export const cpusOf = (live: LiveHost, nodes: readonly number[]): string =>
     .filter((numa) => nodes.includes(numa.node) && numa.cpus !== '')
     .map((numa) => numa.cpus)
     .join(',');
-
-/** The number of CPUs in a list such as `0-55,112-167`. */
-export const countCpus = (list: string): number =>
-  list
-    .split(',')
-    .filter((part) => part !== '')
-    .reduce((sum, part) => {
-      const [first = 0, last = first] = part.split('-').map(Number);
-      return sum + last - first + 1;
-    }, 0);
 
 const SIZES_KIB = { '2M': 2048, '1G': 1024 * 1024 } as const;
 

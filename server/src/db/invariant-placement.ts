@@ -192,7 +192,7 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'index_offers_ready_nodes',
-    rule: 'The placement index offers only active, healthy, unheld compute nodes with GPUs of their model, in a matching capacity mode, and whole ones only where a release wipes every disk.',
+    rule: 'The placement index offers only active, healthy, unheld compute nodes with GPUs of their model, in a matching capacity mode, and whole ones only where a release wipes every disk that no operator excluded.',
     sql: `select m.node_id as subject_id, 'offered though ' || n.state || ', ' || n.health || ', ' || n.occupancy || ', ' || n.capacity_mode as detail
       from node_placement_summary m join nodes n on n.id = m.node_id cross join lateral (select
         coalesce(m.key_1, m.key_2, m.key_4, m.key_8) is not null as slices, m.key_node is not null as whole) offered

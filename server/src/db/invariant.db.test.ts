@@ -872,7 +872,7 @@ describe('invariants', () => {
         what: 'an available slot whose devices a foreign VM has',
         do: () => [
           found(nodes.empty, machineOf(null), [
-            { code: 'unknown_vm', machine: 'somebodys', slot_ids: nodes.empty.slot_ids.slice(0, 1) },
+            { code: 'unknown_vm', vm: 'somebodys', slot_ids: nodes.empty.slot_ids.slice(0, 1) },
           ]),
         ],
         finds: () => nodes.empty.slot_ids.slice(0, 1),

@@ -1,9 +1,22 @@
 /** Facts besides a node's own row that decide its actions; a page of nodes in one statement. */
 import type { Reader } from './client.ts';
-import type { LiveClaimRow } from './node.ts';
 import { ALLOCATION_OCCUPYING, claimIsLive, DISK_OPEN } from './predicates.ts';
 import type { SlotFact } from './slot.ts';
 import { isOfHost } from './topology.ts';
+import type { AllocationResourceClaims } from './types.gen.ts';
+
+export type LiveClaimRow = Readonly<
+  Pick<AllocationResourceClaims, 'id' | 'allocation_id' | 'claim_kind' | 'gpu_count'>
+>;
+
+export const listLiveClaims = async (reader: Reader, nodeId: string): Promise<LiveClaimRow[]> =>
+  (
+    await reader.query<LiveClaimRow>(
+      `select c.id, c.allocation_id, c.claim_kind, c.gpu_count from allocation_resource_claims c
+       where c.node_id = $1 and ${claimIsLive('c')} order by c.id`,
+      [nodeId],
+    )
+  ).rows;
 
 export type NodeFactsRow = Readonly<{
   node_id: string;

@@ -1,6 +1,6 @@
 /** Nodes: their rows as operators see them, and every change of them. A change locks the node's row of the placement index first. */
 
-import type { BootKind, WipeLevel } from '@gpuaas/contract/node';
+import type { BootKind } from '@gpuaas/contract/node';
 import type { HostSize } from '@gpuaas/scheduler';
 import type { FoundGpus } from '../domain/gpu-model.ts';
 import type { SourceOf } from '../domain/moves.ts';
@@ -10,7 +10,7 @@ import type { NewHealth } from './health-report.ts';
 import { NODE_HOST, type NodeHostView } from './node-host.ts';
 import { agentIsConnected, CLOCK_TRUSTED, claimIsLive, NODE_OVER, unapprovedDisks } from './predicates.ts';
 import { statement } from './statement.ts';
-import type { AllocationResourceClaims, Nodes, Regions } from './types.gen.ts';
+import type { Nodes } from './types.gen.ts';
 
 /** An element of `disks_found`. */
 export type FoundDisk = Readonly<{ name: string; serial: string | null }>;
@@ -48,7 +48,7 @@ export type NodeRow = Readonly<
     | 'created_at'
   > & {
     gpus_found: FoundGpus[];
-    unapproved_disks: FoundDisk[];
+    unapproved_disks: (FoundDisk & { is_wipe_pending: boolean })[];
     pool_name: string;
     pool_organization_id: string | null;
     is_runtime_validated: boolean;
@@ -211,43 +211,6 @@ export const convertNode = async (
       [change.id, change.from, change.to],
     )
   ).rowCount === 1;
-
-export type LiveClaimRow = Readonly<
-  Pick<AllocationResourceClaims, 'id' | 'allocation_id' | 'claim_kind' | 'gpu_count'>
->;
-
-export const listLiveClaims = async (reader: Reader, nodeId: string): Promise<LiveClaimRow[]> =>
-  (
-    await reader.query<LiveClaimRow>(
-      `select c.id, c.allocation_id, c.claim_kind, c.gpu_count from allocation_resource_claims c
-       where c.node_id = $1 and ${claimIsLive('c')} order by c.id`,
-      [nodeId],
-    )
-  ).rows;
-
-/** The network behind the node's NAT that slices get addresses of. */
-export const findPrivateNetwork = async (reader: Reader, id: string): Promise<string> =>
-  (await reader.query<{ network: string }>('select private_network::text as network from nodes where id = $1', [id]))
-    .rows[0]?.network ?? '';
-
-/** The minimum wipe level of the node's region. */
-export const findWipeMinimum = async (reader: Reader, id: string): Promise<WipeLevel> => {
-  const { rows } = await reader.query<{ wipe_minimum: WipeLevel }>(
-    'select r.wipe_minimum from regions r join nodes n on n.region_name = r.name where n.id = $1',
-    [id],
-  );
-  // Without a region nothing is known, so the strongest level counts.
-  return rows[0]?.wipe_minimum ?? 'purge';
-};
-
-/** The fabric provider of the node's region. Without a region nothing isolates. */
-export const findFabricIsolation = async (reader: Reader, id: string): Promise<Regions['fabric_isolation']> =>
-  (
-    await reader.query<Pick<Regions, 'fabric_isolation'>>(
-      'select r.fabric_isolation from regions r join nodes n on n.region_name = r.name where n.id = $1',
-      [id],
-    )
-  ).rows[0]?.fabric_isolation ?? 'none';
 
 /**
  * The check of its runtime counts no more once a node has booted. The time of the boot is that of the host's clock, less

@@ -113,7 +113,7 @@ export const slotIsFit = (s: string): string => `(${s}.status <> 'quarantined' a
 /** The node's state and GPUs let a launch be placed on it. */
 export const takesLaunches = (n: string): string => `(${n}.state = 'active' and ${n}.gpu_model_conflict is null)`;
 
-/** Disks that the newest discovery found on node `n` and that a release of the whole node would not wipe. None on a node for slices. */
+/** Disks that the newest discovery found on node `n` and that a release of the whole node would not wipe, although no operator excluded them. None on a node for slices. */
 const diskIsUnapproved = (n: string): string =>
   `from jsonb_to_recordset(${n}.disks_found) as f (name text, serial text) where ${n}.capacity_mode <> 'slice' and (f.serial is null
     or not (${n}.data_disks @> jsonb_build_array(jsonb_build_object('serial', f.serial))
@@ -121,7 +121,8 @@ const diskIsUnapproved = (n: string): string =>
       or exists (select from disk_ownerships o where o.node_id = ${n}.id and o.serial = f.serial and o.state = 'excluded')))`;
 export const unapprovedDiskCount = (n: string): string => `(select count(*)::integer ${diskIsUnapproved(n)})`;
 export const unapprovedDisks = (n: string): string =>
-  `(select coalesce(json_agg(json_build_object('name', f.name, 'serial', f.serial) order by f.name), '[]') ${diskIsUnapproved(n)})`;
+  `(select coalesce(json_agg(json_build_object('name', f.name, 'serial', f.serial, 'is_wipe_pending',
+    exists (select from disk_ownerships o where o.node_id = ${n}.id and o.serial = f.serial and o.state ${DISK_OPEN})) order by f.name), '[]') ${diskIsUnapproved(n)})`;
 
 /** The runtime of the host was checked after its last boot, and passed. */
 export const runtimeIsValidated = (n: string): string =>

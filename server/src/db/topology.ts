@@ -2,7 +2,7 @@
 import type { Candidate, FabricPartition, Prerequisite } from '@gpuaas/contract/node';
 import { mintId } from '@gpuaas/kit';
 import type { Reader, Tx } from './client.ts';
-import { findPrivateNetwork } from './node.ts';
+import { findPrivateNetwork } from './node-region.ts';
 import { insertTask } from './node-task.ts';
 import { queryByIndex } from './plan.ts';
 import { statement } from './statement.ts';

@@ -18,6 +18,16 @@ export const switchAfter = (
 /** As it is without a word about the switch. */
 export const SWITCHED_ON: Switched = { enabled: true, disabled_reason: null };
 
+/** What a new resource has where neither its request nor the site file sets it. */
+export const REGION_DEFAULTS = {
+  wipe_minimum: 'clear',
+  allows_wipe_override: false,
+  fabric_isolation: 'none',
+} as const;
+export const VM_PROFILE_DEFAULTS = { hugepages: 'auto', numa_policy: 'strict', is_default: false } as const;
+/** By API a new version of an image keeps the channel; a site file states the whole image, so there the default applies. */
+export const IMAGE_DEFAULTS = { boot_kind: 'uefi', channel: 'stable', trust: 'unverified' } as const;
+
 export type SkuNeeds = Readonly<{
   gpu_hourly_price_minor: number | null;
   /** Bare metal has what it needs: it keeps the operating system of the node. */

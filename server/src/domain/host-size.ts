@@ -1,15 +1,5 @@
-/** What VMs can get of a host, from the facts of its discovery. The agent counts in the same way when it leases a bundle. */
-import type { SystemFacts } from '@gpuaas/contract/node';
-
-/** The number of CPUs in a list such as `0-55,112-167`. */
-const countCpus = (list: string): number =>
-  list
-    .split(',')
-    .filter((part) => part !== '')
-    .reduce((sum, part) => {
-      const [first = 0, last = first] = part.split('-').map(Number);
-      return sum + last - first + 1;
-    }, 0);
+/** What VMs can get of a host, from the facts of its discovery. The agent counts CPUs in the same way. */
+import { countCpus, type SystemFacts } from '@gpuaas/contract/node';
 
 type Memory = Pick<SystemFacts, 'numa' | 'hugepages'>;
 
@@ -22,7 +12,10 @@ const pagesMib = ({ numa, hugepages }: Memory, size: number): number => {
   return numa.every(({ node }) => found.some((pages) => pages.node === node)) ? mibOf(found) : 0;
 };
 
-/** Of the largest size that every NUMA node has: the agent uses no others unless a VM profile names one. */
+/**
+ * Of the largest size that every NUMA node has. The agent chooses among the NUMA nodes of one VM: where only these have a
+ * larger size, the VM gets that one.
+ */
 const hugepagesMib = (memory: Memory): number => {
   const sizes = [...new Set(memory.hugepages.map(({ size_kib }) => size_kib))].toSorted((a, b) => b - a);
   return sizes.map((size) => pagesMib(memory, size)).find((mib) => mib > 0) ?? 0;

@@ -40,6 +40,12 @@ test('the fabric network of a project is listed and refused with the reason of t
   assert.equal(fabric?.reason, FABRIC_PROVIDERS.none.refusal);
   assert.deepEqual(chooseNetwork(slice(2), 'fabric'), { reason: FABRIC_PROVIDERS.none.refusal });
   assert.deepEqual(chooseNetwork(BARE_METAL, 'fabric'), { reason: 'Bare metal uses the network of its node.' });
+  const offered = slice(2).network.map((choice) => ({ ...choice, available: true, reason: null }));
+  assert.throws(
+    () => chooseNetwork({ ...slice(2), network: offered }, 'fabric'),
+    /No launch carries out/,
+    'a choice that nothing connects yet never becomes the private network',
+  );
 });
 
 test('a slice without a stored network is behind NAT, and bare metal has none', () => {

@@ -91,14 +91,21 @@ export const launchChoices = (launched: Launched): LaunchChoices => ({
   network: choicesOf(NETWORK_CHOICES, NETWORK, launched),
 });
 
-/** The choice by name, or else the first available one, or `none`. One that is not available returns its reason. */
+/**
+ * The choice by name, or else the first available one, or `none`. One that is not available returns its reason. One that
+ * is available although no launch carries it out is an error, and never another choice.
+ */
 const choose = <Kind extends string, None>(
   given: Readonly<{ choices: readonly Choice<string>[]; kinds: readonly Kind[]; none: None }>,
   name: string | null,
 ): Readonly<{ name: Kind | None } | { reason: string }> => {
   const found = given.choices.find((choice) => (name === null ? choice.available : choice.name === name));
   if (found !== undefined && found.reason !== null) return { reason: found.reason };
-  return { name: given.kinds.find((kind) => kind === found?.name) ?? given.none };
+  if (found === undefined) return { name: given.none };
+  const kind = given.kinds.find((one) => one === found.name);
+  if (kind === undefined)
+    throw new Error(`No launch carries out the choice ${found.name}, which is listed as available.`);
+  return { name: kind };
 };
 
 export const chooseStorage = ({ storage: choices }: LaunchChoices, name: StorageKind | null) =>

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { UNAVAILABLE_REASONS } from '@gpuaas/contract';
 import { NONE_UNAVAILABLE } from '@gpuaas/scheduler';
@@ -82,6 +83,13 @@ test('a launch that can never work is refused with the invalid field', () => {
 
 test('the unavailable reasons of the contract are the scheduler’s', () => {
   assert.deepEqual([...UNAVAILABLE_REASONS].sort(), Object.keys(NONE_UNAVAILABLE).sort());
+});
+
+test('the runbook of refused launches has a row for every unavailable reason', () => {
+  const runbook = new URL('../../../doc/operations/runbooks/capacity-refused.md', import.meta.url);
+  const cells = [...readFileSync(runbook, 'utf8').matchAll(/^\| (`[^|]*) \|/gm)].map(([, cell = '']) => cell);
+  const named = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, reason = '']) => reason));
+  assert.deepEqual(named.sort(), [...UNAVAILABLE_REASONS].sort());
 });
 
 test('a refused GPU count names the counts that the SKU allows', () => {

@@ -3,16 +3,9 @@ import { createHash } from 'node:crypto';
 import { describe, it, test } from 'node:test';
 import fc from 'fast-check';
 import { wholeSites } from '../../test/arbitrary-site.ts';
-import {
-  canonicalSite,
-  fileOf,
-  type PlannedChange,
-  planSite,
-  type Site,
-  type SiteWorld,
-  type WholeSite,
-} from './site.ts';
+import { canonicalSite, fileOf, type PlannedChange, type Site, type WholeSite } from './site.ts';
 import { changeView, movesPool } from './site-change.ts';
+import { planSite, type SiteWorld } from './site-plan.ts';
 import { changesImages, imagesAfter, usesInFile } from './site-uses.ts';
 
 const NOW = Date.parse('2026-11-19T12:00:00.000Z');

@@ -1,4 +1,4 @@
-/** A node is allocated as a whole only where its release wipes every disk that discovery shows. */
+/** A node is allocated as a whole only where its release wipes every disk that discovery shows and no operator excluded. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestApp, type TestApp } from '../../test/app.ts';
@@ -163,6 +163,12 @@ test('an exclusion ends with its revocation, and needs a disk without a slot, ap
   assert.equal((await keyOf(id))?.['key_node'], null);
   assert.deepEqual(await looseOf(id), [serial]);
   assert.equal((await launch()).status, 409);
+
+  const isPending = async (): Promise<unknown> => (await nodeOf(id)).unapproved_disks[0].is_wipe_pending;
+  assert.equal(await isPending(), false);
+  await drain(id, true);
+  must(await root.post(at(id, 'disks'), { serial, reason: 'As data disk' }), 202);
+  assert.equal(await isPending(), true, 'until the wipe is proven');
 });
 
 test('slots cover their own disks, and a new disk or one without a serial keeps the node from bare metal, not from slices', async () => {
@@ -183,8 +189,8 @@ test('slots cover their own disks, and a new disk or one without a serial keeps 
   };
   await finds({ ...first, name: 'nvme8n1', serial: 'NEW' }, { ...first, name: 'nvme9n1', serial: null });
   assert.deepEqual((await nodeOf(id)).unapproved_disks, [
-    { name: 'nvme8n1', serial: 'NEW' },
-    { name: 'nvme9n1', serial: null },
+    { name: 'nvme8n1', serial: 'NEW', is_wipe_pending: false },
+    { name: 'nvme9n1', serial: null, is_wipe_pending: false },
   ]);
   const { key_node, key_1 } = (await keyOf(id)) ?? {};
   assert.deepEqual([key_node, key_1 === null], [null, false]);

@@ -4,7 +4,7 @@ import { testDatabase } from '../../test/database.ts';
 import { PLATFORM } from '../db/client.ts';
 import { RETENTION } from './retention.ts';
 
-test('every table of the schema says how long its rows are kept, and what is purged may be deleted', async (t) => {
+test('every table of the schema is in the list of retention, and what is purged may be deleted', async (t) => {
   const { database } = await testDatabase(t);
   const { rows } = await database.read(PLATFORM, (reader) =>
     reader.query<{ name: string; may_delete: boolean }>(

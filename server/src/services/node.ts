@@ -10,6 +10,7 @@ import { forgetLaunchFailures } from '../agents/launch-failures.ts';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Reader, Tx } from '../db/client.ts';
 import * as db from '../db/node.ts';
+import { listLiveClaims } from '../db/node-facts.ts';
 import { lockSummary } from '../db/placement.ts';
 import { listForeignClaims } from '../db/pool.ts';
 import { listSlotFacts, listSlots } from '../db/slot.ts';
@@ -158,7 +159,7 @@ export const drain = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDrain
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 const planFor = async (reader: Reader, node: db.NodeRow, to: ConversionTarget) => {
-  const [claims, slots] = await Promise.all([db.listLiveClaims(reader, node.id), listSlotFacts(reader, node.id)]);
+  const [claims, slots] = await Promise.all([listLiveClaims(reader, node.id), listSlotFacts(reader, node.id)]);
   return planConversion({ node, claims, slots }, to, sha256);
 };
 

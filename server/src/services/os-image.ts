@@ -9,7 +9,7 @@ import type { Reader, Tx } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import * as db from '../db/os-image.ts';
 import { listSkus, lockSkusOfImage } from '../db/sku.ts';
-import { imageSkuProblem, useOf } from '../domain/catalog.ts';
+import { IMAGE_DEFAULTS, imageSkuProblem, useOf } from '../domain/catalog.ts';
 import { type DefaultImage, imageDefault, skusLosingDefault } from '../domain/image-default.ts';
 import { REFUSALS } from '../domain/sentences.ts';
 import { conflict, invalidField, notFound } from '../errors.ts';
@@ -132,9 +132,9 @@ export const createImage = async (tx: Tx, spec: ImageSpec): Promise<db.OsImageRo
   const before = await db.findOsImage(tx, spec.name);
   const image = {
     ...spec,
-    boot_kind: spec.boot_kind ?? 'uefi',
-    channel: spec.channel ?? before?.channel ?? 'stable',
-    trust: spec.trust ?? 'unverified',
+    boot_kind: spec.boot_kind ?? IMAGE_DEFAULTS.boot_kind,
+    channel: spec.channel ?? before?.channel ?? IMAGE_DEFAULTS.channel,
+    trust: spec.trust ?? IMAGE_DEFAULTS.trust,
   };
   try {
     await db.upsertOsImage(tx, image);

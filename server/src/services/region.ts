@@ -10,7 +10,7 @@ import { lockSummary } from '../db/placement.ts';
 import * as db from '../db/region.ts';
 import { listOverriddenNodes, quarantineOverridden } from '../db/slot-approval.ts';
 import { listRegionUses, withAllocationCounts } from '../db/statements/catalog-use.ts';
-import { SWITCHED_ON } from '../domain/catalog.ts';
+import { REGION_DEFAULTS, SWITCHED_ON } from '../domain/catalog.ts';
 import { REASONS } from '../domain/reasons.ts';
 import { notFound } from '../errors.ts';
 import { resourceChanged } from '../pipeline/caller.ts';
@@ -61,9 +61,9 @@ export const createRegion = async (tx: Tx, spec: RegionSpec): Promise<db.RegionR
     name: spec.name,
     display_name: spec.display_name,
     ...switchOr400(SWITCHED_ON, spec),
-    wipe_minimum: spec.wipe_minimum ?? 'clear',
-    allows_wipe_override: spec.allows_wipe_override ?? false,
-    fabric_isolation: spec.fabric_isolation ?? 'none',
+    wipe_minimum: spec.wipe_minimum ?? REGION_DEFAULTS.wipe_minimum,
+    allows_wipe_override: spec.allows_wipe_override ?? REGION_DEFAULTS.allows_wipe_override,
+    fabric_isolation: spec.fabric_isolation ?? REGION_DEFAULTS.fabric_isolation,
   });
   if (!isNew) throw nameTaken('region', spec.name);
   return found(await db.findRegion(tx, spec.name));

@@ -35,14 +35,13 @@ import {
   changedRow,
   fileOf,
   type PlannedChange,
-  planSite,
   type Site,
   type SiteRow,
   type SiteSection,
-  type SiteWorld,
   type WholeSite,
 } from '../domain/site.ts';
 import { changeView, movesPool } from '../domain/site-change.ts';
+import { planSite, type SiteWorld } from '../domain/site-plan.ts';
 import { changesImages, imagesAfter, usesInFile } from '../domain/site-uses.ts';
 import { AppError, conflict } from '../errors.ts';
 import { principalOf } from '../pipeline/caller.ts';

@@ -2,7 +2,7 @@
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Reader } from '../db/client.ts';
-import { findWipeMinimum } from '../db/node.ts';
+import { findWipeMinimum } from '../db/node-region.ts';
 import { type ApprovedSlot, listApprovedSlots } from '../db/slot-approval.ts';
 import { findOpenTask, listNodeTasks, type TaskView } from '../db/task-view.ts';
 import {

@@ -9,7 +9,7 @@ import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Reader, Tx } from '../db/client.ts';
 import { lockSku } from '../db/sku.ts';
 import * as db from '../db/sku-vm-profile.ts';
-import { profileUses, vmProfileProblem } from '../domain/catalog.ts';
+import { profileUses, VM_PROFILE_DEFAULTS, vmProfileProblem } from '../domain/catalog.ts';
 import { AppError, invalidField, notFound } from '../errors.ts';
 import { onlyText, resourceChanged } from '../pipeline/caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
@@ -80,9 +80,12 @@ export const createVmProfile = async (tx: Tx, spec: VmProfileSpec): Promise<db.V
     });
   const problem = vmProfileProblem(sku, spec.gpu_count);
   if (problem !== null) throw invalidField(problem.field, problem.problem);
-  const is_default = spec.is_default ?? false;
+  const is_default = spec.is_default ?? VM_PROFILE_DEFAULTS.is_default;
   if (is_default) await db.clearDefault(tx, spec);
-  const memory = { hugepages: spec.hugepages ?? 'auto', numa_policy: spec.numa_policy ?? 'strict' };
+  const memory = {
+    hugepages: spec.hugepages ?? VM_PROFILE_DEFAULTS.hugepages,
+    numa_policy: spec.numa_policy ?? VM_PROFILE_DEFAULTS.numa_policy,
+  };
   if (!(await db.insertVmProfile(tx, { ...spec, ...memory, is_default }))) throw nameTaken('VM profile', spec.name);
   return found(await db.findVmProfile(tx, spec.name));
 };

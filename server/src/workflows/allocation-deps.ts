@@ -5,7 +5,7 @@ import { findMove } from '../db/allocation-move.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { hasGpusMissing } from '../db/guest.ts';
 import { findHeldNode, listHeldSlots } from '../db/lifecycle.ts';
-import { findFabricIsolation, findWipeMinimum } from '../db/node.ts';
+import { findFabricIsolation, findWipeMinimum } from '../db/node-region.ts';
 import { cancelQueuedTasks } from '../db/node-task.ts';
 import { findRunTask } from '../db/run-task.ts';
 import { findUserData } from '../db/user-data.ts';

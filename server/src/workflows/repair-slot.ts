@@ -6,7 +6,8 @@
  */
 import type { WipeLevel } from '@gpuaas/contract/node';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
-import { findPrivateNetwork, findWipeMinimum, wantReboot } from '../db/node.ts';
+import { wantReboot } from '../db/node.ts';
+import { findPrivateNetwork, findWipeMinimum } from '../db/node-region.ts';
 import { lockSummary } from '../db/placement.ts';
 import { findRepairSlot, type RepairSlot } from '../db/slot.ts';
 import { findDevices, isRepairable, lockQuarantineReason, restoreSlot, type SlotAsRead } from '../db/slot-approval.ts';

@@ -45,9 +45,9 @@ export const flagsOf = (node: SlotMapRow): readonly NodeFlag[] => {
     node.gpu_model_conflict !== null && flag('other GPU model', 'bad', node.gpu_model_conflict),
     node.unapproved_disks.length > 0 &&
       flag(
-        'disk approval',
+        node.unapproved_disks.every(({ is_wipe_pending }) => is_wipe_pending) ? 'disk wipe' : 'disk approval',
         'warn',
-        `Not schedulable as bare metal: ${count(node.unapproved_disks.length, 'disk')} neither approved for wiping nor excluded.`,
+        `Not schedulable as bare metal: ${count(node.unapproved_disks.length, 'disk')} neither wiped under an approval nor excluded.`,
       ),
     node.has_hardware_change &&
       flag('hardware change', 'warn', 'The latest discovery differs from the approved slots.'),

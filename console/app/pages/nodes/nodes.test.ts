@@ -113,13 +113,19 @@ test('conditions that need attention are shown in words, and a hold is not one o
     { slots: [slot(0, { health: 'unhealthy' })] },
     { has_hardware_change: true },
     { gpu_model_conflict: 'Discovery found 8 H100 SXM.' },
-    { unapproved_disks: [{ name: 'nvme3n1', serial: 'S3' }] },
+    { unapproved_disks: [{ name: 'nvme3n1', serial: 'S3', is_wipe_pending: false }] },
     { finding_count: 2 },
     { reboot_required: true },
     { slots: [], free_gpus: 0 },
     { slots: [], capacity_mode: 'flexible' },
     { health: 'unknown' },
   ];
+  const wordsOf = (...pending: boolean[]): unknown =>
+    flagsOf(
+      node('a', { unapproved_disks: pending.map((is_wipe_pending) => ({ name: 'n', serial: 'S3', is_wipe_pending })) }),
+    ).map(({ word }) => word);
+  assert.deepEqual(wordsOf(true), ['disk wipe'], 'approved disks wait for their wipe');
+  assert.deepEqual(wordsOf(true, false), ['disk approval']);
   for (const given of troubles) assert.equal(needsAttention(node('a', given)), true, JSON.stringify(given));
 });
 
