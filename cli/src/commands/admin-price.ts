@@ -1,5 +1,5 @@
 import { command, type Group, integer, required, text } from '../command.ts';
-import { collect, keyFlags, pageFlags } from '../flags.ts';
+import { collect, keyFlags, pageFlags, yesFlags } from '../flags.ts';
 import { shortTime } from '../table.ts';
 import { reason } from './admin-catalog.ts';
 import { priceOf } from './catalog.ts';
@@ -66,8 +66,9 @@ export const adminPrice: Group = {
       name: 'cancel',
       summary: 'Cancel a price that is not in effect yet',
       args: { price: 'ID' },
-      flags: { reason, ...keyFlags },
+      flags: { reason, ...yesFlags, ...keyFlags },
       run: async (cli, { args, flags }) => {
+        await cli.confirm(`Cancel price ${args.price}? It does not take effect then.`, flags.yes);
         const request = { params: { price_id: args.price }, body: { reason: flags.reason } };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const response = await (await cli.client()).call('adminPriceCancel', request, options);
