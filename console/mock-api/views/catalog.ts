@@ -92,6 +92,7 @@ const needsOf = (world: World, sku: Sku) => {
   return {
     ...sku,
     gpu_hourly_price_minor: skuPriceAt(world, sku.name)?.amount_minor ?? null,
+    has_vm_profile: isBare || view(world, sku).vm_profiles.length > 0,
     has_image: isBare || images.length > 0,
     has_default_image: isBare || images.some((one) => tenantImage(world, one).default_regions.length > 0),
   };

@@ -145,6 +145,10 @@ export const imageIsDefault = (i: string, region: string): string =>
   `(${i}.retired_at is null and ${i}.channel = 'stable' and ${i}.trust = 'verified' and exists (select from os_image_versions d
     where d.image_name = ${i}.name and d.retired_at is null and ${imageIsAvailable('d', region)}))`;
 
+/** A VM of the SKU `k` has a size. Bare metal needs none. */
+export const skuHasVmProfile = (k: string): string =>
+  `(${k}.capacity_shape = 'baremetal' or exists (select from sku_vm_profiles f where f.sku_name = ${k}.name and f.retired_at is null))`;
+
 /** An image in use runs on the SKU `k`. Bare metal needs none: it keeps the operating system of the node. */
 export const skuHasImage = (k: string): string =>
   `(${k}.capacity_shape = 'baremetal' or exists (select from os_image_skus x join os_images m on m.name = x.image_name and m.retired_at is null
@@ -157,7 +161,7 @@ export const skuHasDefaultImage = (k: string): string =>
 
 /** The SKU `k` can be launched where its region is enabled; `skuAvailability` of the domain names what is missing. */
 export const skuIsOpen = (k: string): string =>
-  `(${k}.enabled and ${k}.retired_at is null and exists (${currentPrice(`${k}.name`)}) and ${skuHasImage(k)})`;
+  `(${k}.enabled and ${k}.retired_at is null and exists (${currentPrice(`${k}.name`)}) and ${skuHasVmProfile(k)} and ${skuHasImage(k)})`;
 
 /** The agent polled recently enough for its node to be online. */
 export const agentIsSeen = (a: string): string =>
