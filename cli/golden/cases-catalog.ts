@@ -62,6 +62,7 @@ export const catalogCases: readonly Case[] = [
     `admin price create h200-sxm-slice --gpu-hourly-price-minor 329 --currency USD --valid-from 2027-01-01T00:00:00Z ${T}`,
     { answers: { adminPriceCreate: futurePrice } },
   ),
+  words('admin-price-cancel-sku', 'admin price cancel h200-sxm-slice', RETIRE),
   words('admin-price-cancel', `admin price cancel ${futurePrice.id}`, RETIRE),
   line('admin-pool-list', `admin pool list ${T}`),
   line('admin-pool-get', `admin pool get research ${T}`),

@@ -1,7 +1,7 @@
 import { GROUP_ROLES } from '@gpuaas/sdk';
 import { choice, command, type Group, required, text, toggle } from '../command.ts';
 import { UsageError } from '../exit.ts';
-import { anyOrganizationId } from '../find.ts';
+import { anyOrganizationId, groupMappingId } from '../find.ts';
 import { collect, keyFlags, pageFlags, yesFlags } from '../flags.ts';
 import { syncByFile } from '../group-members.ts';
 
@@ -54,13 +54,14 @@ export const adminGroupMapping: Group = {
     command({
       name: 'delete',
       summary: 'Delete a mapping; members lose the role at their next sign-in',
-      args: { mapping: 'ID' },
+      args: { mapping: 'ID, or the group where it has one mapping' },
       flags: yesFlags,
       run: async (cli, { args, flags }) => {
+        const id = await groupMappingId(cli, args.mapping);
         await cli.confirm(`Delete group mapping ${args.mapping}?`, flags.yes);
-        const params = { group_mapping_id: args.mapping };
+        const params = { group_mapping_id: id };
         const response = await (await cli.client()).call('adminGroupMappingDelete', { params }, { signal: cli.signal });
-        cli.out.done(`Deleted ${args.mapping}.`, response, { id: args.mapping, deleted: true });
+        cli.out.done(`Deleted ${args.mapping}.`, response, { id, deleted: true });
         if (!cli.out.json) cli.out.say('To end the access of its members now: gpuaas admin group sync');
       },
     }),

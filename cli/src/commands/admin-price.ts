@@ -1,4 +1,5 @@
 import { command, type Group, integer, required, text } from '../command.ts';
+import { futurePriceId } from '../find.ts';
 import { collect, keyFlags, pageFlags, yesFlags } from '../flags.ts';
 import { shortTime } from '../table.ts';
 import { reason } from './admin-catalog.ts';
@@ -65,11 +66,12 @@ export const adminPrice: Group = {
     command({
       name: 'cancel',
       summary: 'Cancel a price that is not in effect yet',
-      args: { price: 'ID' },
+      args: { price: 'ID, or the SKU where it has one future price' },
       flags: { reason, ...yesFlags, ...keyFlags },
       run: async (cli, { args, flags }) => {
-        await cli.confirm(`Cancel price ${args.price}? It does not take effect then.`, flags.yes);
-        const request = { params: { price_id: args.price }, body: { reason: flags.reason } };
+        const price_id = await futurePriceId(cli, args.price);
+        await cli.confirm(`Cancel price ${price_id}? It does not take effect then.`, flags.yes);
+        const request = { params: { price_id }, body: { reason: flags.reason } };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const response = await (await cli.client()).call('adminPriceCancel', request, options);
         const { id, sku_name, valid_from } = response.data;
