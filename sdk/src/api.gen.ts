@@ -954,6 +954,19 @@ export type NodeTaskDetail = {
   output: Record<string, unknown> | null;
 };
 
+export type OperatorQuota = {
+  /** ID of the organization. */
+  organization_id: string;
+  /** Null for the limit of the whole organization. */
+  project_id: string | null;
+  /** Null for no limit at this level. */
+  gpu_limit: number | null;
+  gpu_used: number;
+  version: number;
+  organization_name: string;
+  project_name: string | null;
+};
+
 export type Organization = {
   /** ID of the organization. */
   id: string;
@@ -1204,10 +1217,14 @@ export type QuotaRequest = {
   id: string;
   /** ID of the organization. */
   organization_id: string;
+  organization_name: string;
   /** Null for the limit of the whole organization. */
   project_id: string | null;
+  project_name: string | null;
   /** The requested limit in GPUs. */
   gpu_limit: number;
+  /** The limit that applies now; null for none. */
+  current_gpu_limit: number | null;
   reason: string;
   state: 'open' | 'approved' | 'rejected' | 'withdrawn';
   /** The limit that was set on approval. */
@@ -4698,7 +4715,7 @@ export type Operations = {
       } | undefined;
     };
     response: {
-      items: Quota[];
+      items: OperatorQuota[];
       /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
