@@ -59,7 +59,9 @@ test('setup registers a host, waits for its agent, discovers it and stops at the
 
 test('setup offers only enabled regions for a host, and names the cure where none is', async (t) => {
   const { items } = answers.regionList;
-  const disabled = { ...items[0], name: 'a-disabled', enabled: false, disabled_reason: 'No power.' };
+  const [region] = items;
+  assert.ok(region !== undefined);
+  const disabled = { ...region, name: 'a-disabled', enabled: false, disabled_reason: 'No power.' };
   const first = { regionList: { ...answers.regionList, items: [disabled, ...items] } };
   const site = { adminSetupGet: advancing('node_created', 'node_approved') };
   const replies = [true, 'j22u15', 'a-disabled', 'H200 SXM', '8', 'slice', '4J7XQR3'];

@@ -294,7 +294,7 @@ describe('a shared predicate over other tables', () => {
         is_available: image.versions.some(
           ({ retired_at }, at) => retired_at === null && canFetch(world, image.name, `${at}`, region_name),
         ),
-        ...{ failure: null, node_name: null },
+        ...{ has_host: true, failure: null, node_name: null },
       })),
     }).default_regions;
 

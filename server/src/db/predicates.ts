@@ -135,6 +135,10 @@ export const currentPrice = (skuName: string, at = 'statement_timestamp()'): str
   `select u.id, u.gpu_hourly_price_minor, u.currency from sku_prices u where u.sku_name = ${skuName} and u.cancelled_at is null
     and u.ended_at is null and u.valid_from <= ${at} order by u.valid_from desc limit 1`;
 
+/** A host of the region is active: it fetches images and can have allocations. */
+export const regionHasHost = (region: string): string =>
+  `exists (select from nodes h where h.region_name = ${region} and h.state = 'active')`;
+
 /** The version `v` of an image can be fetched in the region. */
 export const imageIsAvailable = (v: string, region: string): string =>
   `exists (select from os_image_availability l where l.image_name = ${v}.image_name and l.digest = ${v}.digest

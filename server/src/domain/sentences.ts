@@ -209,6 +209,8 @@ export const FIELD_MESSAGES = {
   image_not_startable: 'names an image that the host of this VM cannot start. Choose another image',
   image_needed: (sku: string, region: string) =>
     `is required: ${sku} has no default image in ${region}. Choose one: gpuaas image list --sku ${sku}`,
+  region_without_host: (region: string) =>
+    `names a region without an active host: ${region}. Choose another one: gpuaas region list`,
   image_of_slice: (sku: string) =>
     `is for slices only: ${sku} is bare metal, which keeps the operating system of its node. Leave it out`,
   user_data_of_slice: 'is for slices only',
