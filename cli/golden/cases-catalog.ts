@@ -73,6 +73,7 @@ export const catalogCases: readonly Case[] = [
   words('admin-node-update', 'admin node update demo-h200-01 --pool research', WHY),
   line('admin-image-list', `admin image list --retired ${T}`),
   line('admin-image-get', `admin image get ubuntu-24.04-h200-cuda`),
+  line('admin-image-get-text', `admin image get ubuntu-24.04-h200-cuda ${T}`),
   line('admin-image-update', `admin image update ubuntu-24.04-h200-cuda --channel candidate ${T}`),
   {
     ...words('admin-image-retire-whole', 'admin image retire ubuntu-24.04-h200-cuda', RETIRE),

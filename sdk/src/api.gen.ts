@@ -598,7 +598,7 @@ export type GroupMapping = {
 };
 
 export type GroupMappingSpec = {
-  /** Group as the issuer writes it in the groups claim, e.g. `/research`. */
+  /** Group as the issuer writes it in the groups claim, e.g. `research`. */
   group: string;
   /** Name of the organization. */
   organization: string;
@@ -6242,7 +6242,7 @@ export type Operations = {
   adminGroupMappingCreate: {
     request: {
       body: {
-        /** Group as the issuer writes it in the groups claim, e.g. `/research`. */
+        /** Group as the issuer writes it in the groups claim, e.g. `research`. */
         group: string;
         /** ID of the organization. */
         organization_id: string;

@@ -3,6 +3,7 @@ import { choice, command, type Group, required, text, toggle } from '../command.
 import { UsageError } from '../exit.ts';
 import { anyOrganizationId, groupMappingId } from '../find.ts';
 import { collect, keyFlags, pageFlags, yesFlags } from '../flags.ts';
+import { counted } from '../table.ts';
 import { syncByFile } from '../group-members.ts';
 
 export const adminGroupMapping: Group = {
@@ -36,7 +37,7 @@ export const adminGroupMapping: Group = {
         role: required(choice('Role', GROUP_ROLES)),
         ...keyFlags,
       },
-      examples: ['gpuaas admin group-mapping create /research --in-organization acme --role member'],
+      examples: ['gpuaas admin group-mapping create research --in-organization acme --role member'],
       run: async (cli, { args, flags }) => {
         const organization_id = await anyOrganizationId(cli, flags.inOrganization);
         const body = { group: args.group, organization_id, project_id: flags.inProject, role: flags.role };
@@ -48,7 +49,10 @@ export const adminGroupMapping: Group = {
           `Members of ${args.group} have the role ${role} in ${place} from their next sign-in (${id}).`,
           response,
         );
-        if (!cli.out.json) cli.out.say('Apply it now to signed-in users: gpuaas admin group sync');
+        if (cli.out.json) return;
+        if (args.group.startsWith('/'))
+          cli.out.say('It matches only where the groups claim holds full paths; Keycloak writes them only with full path.');
+        cli.out.say('Apply it now to signed-in users: gpuaas admin group sync');
       },
     }),
     command({
@@ -108,7 +112,7 @@ export const adminGroup: Group = {
         const response = await (await cli.client()).call('adminGroupSync', {}, options);
         const { users_checked, memberships_granted, memberships_changed, memberships_removed } = response.data;
         cli.out.done(
-          `Checked ${users_checked} users: ${memberships_granted} memberships granted, ${memberships_changed} changed, ${memberships_removed} removed.`,
+          `Checked ${counted(users_checked, 'user')}: ${memberships_granted} memberships granted, ${memberships_changed} changed, ${memberships_removed} removed.`,
           response,
         );
       },

@@ -85,7 +85,10 @@ export const adminImage: Group = {
       run: async (cli, { args }) => {
         const params = { image_name: args.image };
         const found = await (await cli.client()).adminOsImageGet({ params }, { signal: cli.signal });
-        cli.out.item(found, { ...found, unable: hostLines(found) });
+        const versions = found.versions.map(
+          ({ digest, retired_at }) => `${digest}${retired_at === null ? '' : ' (retired)'}`,
+        );
+        cli.out.item(found, { ...found, versions, unable: hostLines(found) });
       },
     }),
     command({

@@ -45,7 +45,7 @@ export const adminPrice: Group = {
       flags: {
         'gpu-hourly-price-minor': required(integer('Price per GPU hour in minor units, such as cents')),
         currency: required(text('Currency, such as USD', 'code')),
-        'valid-from': text('When it takes effect (default: now)', 'time'),
+        'valid-from': text('When it takes effect, such as 2027-01-01T00:00:00Z (default: now)', 'time'),
         ...keyFlags,
       },
       examples: ['gpuaas admin price create h200 --gpu-hourly-price-minor 399 --currency USD'],
