@@ -128,7 +128,8 @@ const HELP: Readonly<Partial<Record<GpuaasErrorCode, string>>> = {
     'Sign in again, then repeat the command: gpuaas login --fresh. Automation needs an API token with the scope fresh_sign_in and the scopes of its commands.',
   precondition_failed: 'Review the change and retry.',
   insufficient_capacity: 'Request less capacity or another region, or retry later.',
-  quota_exceeded: "Release an allocation, or request a larger quota: gpuaas quota request --gpus N --reason '...'. Show quotas: gpuaas quota get",
+  quota_exceeded:
+    "Release an allocation, or request a larger quota: gpuaas quota request --gpus N --reason '...'. Show quotas: gpuaas quota get",
   limit_exceeded: 'Remove what you no longer need. Show limits and usage: gpuaas organization limit list',
   sku_disabled: 'List available SKUs: gpuaas sku list',
   region_disabled: 'List available regions: gpuaas region list',

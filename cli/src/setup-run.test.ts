@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { SiteFile } from '@gpuaas/contract';
-import { readSiteText } from '@gpuaas/sdk/site-file';
-import { Errors } from 'typebox/value';
 import { type Overrides, startApi } from '../golden/api.ts';
 import { answers } from '../golden/fixtures.ts';
 import { half } from '../golden/fixtures-setup.ts';
@@ -129,12 +126,4 @@ test('setup changes nothing when the user declines, and when the step is not one
   const elsewhere = await atTerminal(t, { adminSetupGet: siteAt('node_approved') }, []);
   assert.deepEqual([elsewhere.asked, elsewhere.changes], [[], []]);
   assert.match(elsewhere.seen, /gpuaas do node_approved/);
-});
-
-test('the first site file of the documents is one that the API takes', async () => {
-  const path = join(import.meta.dirname, '../../doc/operations/site-file.md');
-  const [, text = ''] = /## The first file\n[\s\S]*?```yaml\n([\s\S]*?)```/.exec(await readFile(path, 'utf8')) ?? [];
-  const read = readSiteText(text);
-  assert.ok('site' in read, JSON.stringify(read));
-  assert.deepEqual([...Errors(SiteFile, read.site)], []);
 });

@@ -3,8 +3,8 @@ import { choice, command, type Group, required, text, toggle } from '../command.
 import { UsageError } from '../exit.ts';
 import { anyOrganizationId, groupMappingId } from '../find.ts';
 import { collect, keyFlags, pageFlags, yesFlags } from '../flags.ts';
-import { counted } from '../table.ts';
 import { syncByFile } from '../group-members.ts';
+import { counted } from '../table.ts';
 
 export const adminGroupMapping: Group = {
   name: 'group-mapping',
@@ -51,7 +51,9 @@ export const adminGroupMapping: Group = {
         );
         if (cli.out.json) return;
         if (args.group.startsWith('/'))
-          cli.out.say('It matches only where the groups claim holds full paths; Keycloak writes them only with full path.');
+          cli.out.say(
+            'It matches only where the groups claim holds full paths; Keycloak writes them only with full path.',
+          );
         cli.out.say('Apply it now to signed-in users: gpuaas admin group sync');
       },
     }),

@@ -20,7 +20,9 @@ const enabledText = ({ enabled, disabled_reason }: { enabled: boolean; disabled_
 /** A SKU with its VM profiles, as tenants and operators see it. */
 export const showSku = (
   cli: Cli,
-  found: Pick<Sku, 'vm_profiles' | 'gpu_hourly_price'> & Partial<Pick<Sku, 'fabric'>> & Readonly<{ blockers?: readonly string[] }>,
+  found: Pick<Sku, 'vm_profiles' | 'gpu_hourly_price'> &
+    Partial<Pick<Sku, 'fabric'>> &
+    Readonly<{ blockers?: readonly string[] }>,
 ): void => {
   const { vm_profiles, gpu_hourly_price, fabric = [], blockers, ...rest } = found;
   const blocked = blockers === undefined ? {} : { blockers: blockers.join(' ') };

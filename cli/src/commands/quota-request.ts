@@ -7,10 +7,7 @@ import { type Column, shortTime } from '../table.ts';
 
 const gpus = (count: number): string => `${count} ${count === 1 ? 'GPU' : 'GPUs'}`;
 
-const columnsOf = (
-  header: string,
-  value: (row: QuotaRequest) => string,
-): readonly Column<QuotaRequest>[] => [
+const columnsOf = (header: string, value: (row: QuotaRequest) => string): readonly Column<QuotaRequest>[] => [
   { header: 'ID', value: ({ id }) => id },
   { header, value, shrink: 'cut' },
   { header: 'LIMIT', value: ({ current_gpu_limit }) => current_gpu_limit ?? 'none', align: 'right' },

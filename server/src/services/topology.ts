@@ -15,8 +15,8 @@ import {
   listCandidates,
 } from '../db/topology.ts';
 import { type ApprovalContext, approvalProblems } from '../domain/approval.ts';
-import { diffOf, pairSlots } from '../domain/topology.ts';
 import { REFUSALS } from '../domain/sentences.ts';
+import { diffOf, pairSlots } from '../domain/topology.ts';
 import { AppError } from '../errors.ts';
 import { getNode, refuseNode } from '../views/node.ts';
 
