@@ -173,7 +173,7 @@ export const REFUSALS = {
   node_serves_others: (pool: string, allocations: readonly string[]) =>
     `Pool ${pool} is dedicated to another organization, and these allocations hold the node: ${allocations.join(', ')}. Wait until they are released.`,
   node_not_discovered: (node: string) =>
-    `Node ${node} has no discovery yet. Start one: gpuaas admin node discover ${node} --wait`,
+    `Node ${node} has no discovery yet. To start one: gpuaas admin node discover ${node} --wait. Then repeat the command.`,
   node_not_movable: (state: string) => `The node is ${state} and cannot move to another pool.`,
   site_file_problems: (count: number) =>
     `The site file has ${count === 1 ? 'a problem' : `${count} problems`}. Nothing was changed.`,
