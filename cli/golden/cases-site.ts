@@ -103,6 +103,8 @@ export const siteCases: readonly Case[] = [
   }),
   line('admin-group-mapping-list', `admin group-mapping list ${T}`),
   line('admin-group-mapping-create', `admin group-mapping create /research --in-organization acme --role member ${T}`),
+  line('admin-group-mapping-delete-group', `admin group-mapping delete /research --yes ${T}`),
+  line('admin-group-mapping-delete-unknown', `admin group-mapping delete research --yes ${T}`),
   line('admin-group-mapping-delete', `admin group-mapping delete ${siteIds.mapping} --yes ${T}`),
   line('admin-group-sync', `admin group sync ${T}`),
   line('admin-group-sync-plan', `${SYNC} --plan ${T}`, EXPORTED),

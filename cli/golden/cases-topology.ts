@@ -95,6 +95,9 @@ export const topologyCases: readonly Case[] = [
   line('admin-node-candidates-none', `admin node candidates ${node} ${T}`, {
     answers: { adminNodeDiscoveryGet: { task: { ...task, state: 'queued' }, map: null } },
   }),
+  line('admin-node-candidates-undiscovered', `admin node candidates ${node} ${T}`, {
+    answers: { adminNodeDiscoveryGet: new Refusal(404, 'not_found', REFUSALS.node_not_discovered(name)) },
+  }),
   line('admin-node-facts-list', `admin node facts ${node} ${T}`),
   line('admin-slot-list', `admin slot list ${name} ${T}`),
   line('admin-slot-show', `admin slot show ${node} 0 ${T}`),

@@ -192,7 +192,7 @@ export const cases: readonly Case[] = [
   line('admin-image-register-nothing', `admin image register none.json --sku h200-sxm-slice ${T}`),
   line(
     'admin-image-retire',
-    `admin image retire ubuntu-24.04-h200-cuda --digest ${answers.osImageGet.digest} --reason CVE ${T}`,
+    `admin image retire ubuntu-24.04-h200-cuda --digest ${answers.osImageGet.digest} --reason CVE --yes ${T}`,
   ),
   line('admin-workflow-run-list', `admin workflow-run list ${T}`),
   line('admin-workflow-run-get', `admin workflow-run get ${runId} ${T}`),

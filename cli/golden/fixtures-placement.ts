@@ -366,7 +366,10 @@ export const placementAnswers = {
     running_allocations: 2,
     running_gpus: 4,
   },
-  adminQuotaList: page<Quota>(quota, { ...quota, project_id, gpu_limit: null, gpu_used: 4 }),
+  adminQuotaList: page(
+    { ...quota, organization_name: 'ada', project_name: null },
+    { ...quota, organization_name: 'ada', project_name: 'default', project_id, gpu_limit: null, gpu_used: 4 },
+  ),
   adminQuotaPut: { ...quota, gpu_limit: 96 },
   adminSchedulerSnapshot: { ...snapshot },
   adminInvariantCheck: { is_clean: true, checked_at: time, violations: [], checks: 34 },

@@ -39,8 +39,11 @@ const signUp: SignUpRequest = {
 const request: QuotaRequest = {
   id: siteIds.quotaRequest,
   organization_id: ids.organization,
+  organization_name: 'ada',
   project_id: null,
+  project_name: null,
   gpu_limit: 64,
+  current_gpu_limit: 8,
   reason: 'Training of the vision model',
   state: 'open',
   granted_gpu_limit: null,

@@ -35,7 +35,12 @@ export const runSetupDialog = async (
     assert.ok(left.length > 0, `no reply is left for: ${question}`);
     return left.shift() as T;
   };
-  const prompts: Prompts = { text: reply, optionalText: reply, select: reply, confirm: reply };
+  const select: Prompts['select'] = async (question, choices) => {
+    const chosen = await reply<string>(question);
+    assert.ok(choices.includes(chosen), `${question} has no choice ${chosen}: ${choices.join(', ')}`);
+    return chosen;
+  };
+  const prompts: Prompts = { text: reply, optionalText: reply, select, confirm: reply };
   await runSteps(cli, { setup: await readSetup(cli), prompts, timeoutMs: TIMEOUT_MS });
   return { seen, asked, left };
 };

@@ -128,7 +128,8 @@ const HELP: Readonly<Partial<Record<GpuaasErrorCode, string>>> = {
     'Sign in again, then repeat the command: gpuaas login --fresh. Automation needs an API token with the scope fresh_sign_in and the scopes of its commands.',
   precondition_failed: 'Review the change and retry.',
   insufficient_capacity: 'Request less capacity or another region, or retry later.',
-  quota_exceeded: 'Release an allocation, or request a larger quota. Show quotas: gpuaas quota get',
+  quota_exceeded:
+    "Release an allocation, or request a larger quota: gpuaas quota request --gpus N --reason '...'. Show quotas: gpuaas quota get",
   limit_exceeded: 'Remove what you no longer need. Show limits and usage: gpuaas organization limit list',
   sku_disabled: 'List available SKUs: gpuaas sku list',
   region_disabled: 'List available regions: gpuaas region list',
@@ -144,11 +145,15 @@ const LISTS: ReadonlyMap<string, string> = new Map([
   ['node', 'List nodes: gpuaas admin node list'],
 ]);
 
-/** Refusals whose sentences after the first state what to do, so that general advice would only contradict them. */
+/**
+ * Refusals whose sentences after the first state what to do, so that general advice would only contradict them. Others do
+ * so where they name a command.
+ */
 const STATES_REMEDY: ReadonlySet<GpuaasErrorCode> = new Set(['conflict', 'already_exists', 'policy_denied']);
 
 const helpOf = (err: GpuaasError): string | null => {
-  if (STATES_REMEDY.has(err.code) && /[.:;] \S/.test(err.detail)) return null;
+  const isRemedyStated = STATES_REMEDY.has(err.code) ? /[.:;] \S/ : /: gpuaas \S/;
+  if (isRemedyStated.test(err.detail)) return null;
   const missing = err.code === 'not_found' ? /^No (?:such )?(\w+)\b/.exec(err.detail)?.[1] : undefined;
   const list = LISTS.get(missing ?? '');
   if (list !== undefined) return list;

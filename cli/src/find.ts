@@ -75,6 +75,20 @@ export const nodeId = async (cli: Cli, named: string): Promise<string> => {
   return found.id;
 };
 
+/** A mapping by its group where the group has only one. */
+export const groupMappingId = async (cli: Cli, named: string): Promise<string> => {
+  if (named.startsWith('grm_')) return named;
+  const mappings = (await cli.client()).pages.adminGroupMappingList({}, { signal: cli.signal });
+  return (await find(mappings, ({ group }) => group === named, `group mapping of "${named}"`)).id;
+};
+
+/** A price by its SKU where the SKU has only one that is not in effect yet. */
+export const futurePriceId = async (cli: Cli, named: string): Promise<string> => {
+  if (named.startsWith('prc_')) return named;
+  const prices = (await cli.client()).pages.adminPriceList({ query: { sku_name: named } }, { signal: cli.signal });
+  return (await find(prices, ({ state }) => state === 'future', `future price of SKU "${named}"`)).id;
+};
+
 /** A slot of a node by its index or id, with the version that a change must name. */
 export const slotOf = async (cli: Cli, node_id: string, named: string): Promise<Slot> => {
   const client = await cli.client();

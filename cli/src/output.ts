@@ -33,6 +33,8 @@ export type Output = Readonly<{
   points(heading: string, points: readonly string[]): void;
   /** Rows that are not a page of the API. */
   table<T>(rows: readonly T[], columns: readonly Column<T>[]): void;
+  /** Names on the left, text on the right over as many lines as it needs. */
+  record(fields: readonly (readonly [string, string])[]): void;
   item(resource: object, fields?: Readonly<Record<string, unknown>>): void;
   /** The result of a change: a sentence with the ID, and the correlation ID. */
   done(sentence: string, response: ApiResponse<object | undefined>, data?: object): void;
@@ -72,6 +74,9 @@ export const createOutput = ({ json: asked, io: { env, stdout, stderr } }: Outpu
       print([heading, ...layPoints(points, width)].join('\n'));
     },
     table,
+    record: (fields) => {
+      for (const line of layRecord(fields, width)) print(line);
+    },
     list: (page, columns) => {
       if (json) return printJson({ schema_version: SCHEMA_VERSION, items: page.items, next_cursor: page.next_cursor });
       if (page.items.length === 0) say('No results.');

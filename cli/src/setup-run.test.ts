@@ -42,7 +42,7 @@ test('setup registers a host, waits for its agent, discovers it and stops at the
   const { seen, asked, changes, left } = await atTerminal(
     t,
     { adminSetupGet: site, adminNodeList: { items: [node], next_cursor: null } },
-    [true, 'j22u15', 'us-buffalo-1', 'H200 SXM', '8', 'slice', '4J7XQR3', true],
+    [true, 'j22u15', 'eu-north-1', 'H200 SXM', '8', 'slice', '4J7XQR3', true],
   );
   assert.deepEqual(left, []);
   assert.match(asked[0] ?? '', /Continue with: node_created\?/);
@@ -57,13 +57,29 @@ test('setup registers a host, waits for its agent, discovers it and stops at the
   assert.match(seen, /Next: node_approved\s+gpuaas do node_approved\s+Then continue: gpuaas admin setup/);
 });
 
+test('setup offers only enabled regions for a host, and names the cure where none is', async (t) => {
+  const { items } = answers.regionList;
+  const [region] = items;
+  assert.ok(region !== undefined);
+  const disabled = { ...region, name: 'a-disabled', enabled: false, disabled_reason: 'No power.' };
+  const first = { regionList: { ...answers.regionList, items: [disabled, ...items] } };
+  const site = { adminSetupGet: advancing('node_created', 'node_approved') };
+  const replies = [true, 'j22u15', 'a-disabled', 'H200 SXM', '8', 'slice', '4J7XQR3'];
+  await assert.rejects(atTerminal(t, { ...site, ...first }, replies), /Region has no choice a-disabled/);
+  const none = { regionList: { ...answers.regionList, items: [disabled] } };
+  await assert.rejects(atTerminal(t, { ...site, ...none }, replies.slice(0, 2)), {
+    message: 'No region is enabled.',
+    help: 'Enable one: gpuaas admin region update REGION --enable',
+  });
+});
+
 test('a site that requires no named host asks for the serial number, and takes none', async (t) => {
   const open = (count: number): Setup => ({
     ...siteAt(count === 0 ? 'node_created' : 'node_approved'),
     requires_named_host: false,
   });
   const { asked, changes, seen } = await atTerminal(t, { adminSetupGet: open }, [
-    ...[true, 'j22u15', 'us-buffalo-1', 'H200 SXM', '8', 'slice', ''],
+    ...[true, 'j22u15', 'eu-north-1', 'H200 SXM', '8', 'slice', ''],
   ]);
   assert.match(asked.at(-1) ?? '', /optional/);
   assert.match(seen, /Without it, the first host that uses the token is bound to the node/);

@@ -84,10 +84,10 @@ const createNode = async (step: StepContext): Promise<void> => {
     client.skuList({ query: { limit: 200 } }, { signal: cli.signal }),
   ]);
   const name = await prompts.text('Name of the host');
-  const region_name = await prompts.select(
-    'Region',
-    regions.items.map((region) => region.name),
-  );
+  const enabled = regions.items.flatMap((region) => (region.enabled ? [region.name] : []));
+  if (enabled.length === 0)
+    throw new CliError('failure', 'No region is enabled.', 'Enable one: gpuaas admin region update REGION --enable');
+  const region_name = await prompts.select('Region', enabled);
   const gpu_model = await prompts.select('GPU model', [...new Set(skus.items.map((sku) => sku.gpu_model))]);
   const gpu_count = Number(await prompts.text('Number of GPUs', '8'));
   const mode = await prompts.select('Capacity mode', CAPACITY_MODES);

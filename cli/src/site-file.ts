@@ -11,7 +11,11 @@ export type ReadSite = Readonly<{
 
 export const readSite = async (io: Io, file: string): Promise<ReadSite> => {
   const text = await readNamed(io, file);
-  if (text === null) throw new UsageError(`${file} cannot be read.`);
+  if (text === null)
+    throw new UsageError(
+      `${file} cannot be read.`,
+      'Name a site file. To start from the site as it is: gpuaas admin site export > site.yaml. Example of a first file: doc/operations/site-file.md',
+    );
   const read = readSiteText(text);
   if ('wrong' in read) {
     const { line, column, message } = read.wrong;

@@ -223,7 +223,7 @@ test('a plan that is no longer of the site is planned again, and applied after a
   await platform.client.adminPoolCreate({ body: { name: 'other', purpose: null, organization_id: null } });
   await press(planned, 'Apply');
   await press(dialog(page), 'Apply');
-  await page.getByText(/^The site changed since the plan\. .* This is the new plan/).waitFor();
+  await page.getByText(/^The site or the file changed since the plan\. .* This is the new plan/).waitFor();
   await part(page, 'Retire').getByText('other', { exact: true }).waitFor();
   await press(planned, 'Apply');
   await press(dialog(page), 'Apply');

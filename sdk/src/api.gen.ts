@@ -600,7 +600,7 @@ export type GroupMapping = {
 };
 
 export type GroupMappingSpec = {
-  /** Group as the issuer writes it in the groups claim, e.g. `/research`. */
+  /** Group as the issuer writes it in the groups claim, e.g. `research`. */
   group: string;
   /** Name of the organization. */
   organization: string;
@@ -956,6 +956,19 @@ export type NodeTaskDetail = {
   output: Record<string, unknown> | null;
 };
 
+export type OperatorQuota = {
+  /** ID of the organization. */
+  organization_id: string;
+  /** Null for the limit of the whole organization. */
+  project_id: string | null;
+  /** Null for no limit at this level. */
+  gpu_limit: number | null;
+  gpu_used: number;
+  version: number;
+  organization_name: string;
+  project_name: string | null;
+};
+
 export type Organization = {
   /** ID of the organization. */
   id: string;
@@ -1206,10 +1219,14 @@ export type QuotaRequest = {
   id: string;
   /** ID of the organization. */
   organization_id: string;
+  organization_name: string;
   /** Null for the limit of the whole organization. */
   project_id: string | null;
+  project_name: string | null;
   /** The requested limit in GPUs. */
   gpu_limit: number;
+  /** The limit that applies now; null for none. */
+  current_gpu_limit: number | null;
   reason: string;
   state: 'open' | 'approved' | 'rejected' | 'withdrawn';
   /** The limit that was set on approval. */
@@ -4702,7 +4719,7 @@ export type Operations = {
       } | undefined;
     };
     response: {
-      items: Quota[];
+      items: OperatorQuota[];
       /** Cursor of the next page; null on the last page. */
       next_cursor: string | null;
     };
@@ -6229,7 +6246,7 @@ export type Operations = {
   adminGroupMappingCreate: {
     request: {
       body: {
-        /** Group as the issuer writes it in the groups claim, e.g. `/research`. */
+        /** Group as the issuer writes it in the groups claim, e.g. `research`. */
         group: string;
         /** ID of the organization. */
         organization_id: string;

@@ -54,6 +54,13 @@ it('production refuses to start without any one of them, and names it', () => {
       );
 });
 
+it('a database address of another system is refused at start', () => {
+  assert.throws(
+    () => readConfig({ ...PRODUCTION, DATABASE_URL: 'mysql://db.example/gpuaas' }),
+    (err: unknown) => err instanceof ConfigError && /DATABASE_URL.*must start with postgresql:/.test(err.message),
+  );
+});
+
 it('a gateway is announced to clients and hosts as configured, and accepts pages of the API’s own origin', () => {
   const { gateway } = readConfig({
     ...PRODUCTION,

@@ -288,6 +288,8 @@ export const readConfig = (env: Env, roles?: string): Config => {
   const stateDir = read.text('GPUAAS_STATE_DIR', '.gpuaas');
   const issuer = read.url('GPUAAS_OIDC_ISSUER');
   const databaseUrl = read.optional('DATABASE_URL');
+  if (databaseUrl !== undefined && !/^postgres(?:ql)?:\/\//.test(databaseUrl))
+    read.problem('DATABASE_URL', 'must start with postgresql:// or postgres://');
   if (databaseUrl === undefined)
     read.problem('DATABASE_URL', 'must name a PostgreSQL database (`make up` starts an embedded one)');
   if (mode === 'production' && issuer === undefined)

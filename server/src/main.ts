@@ -14,14 +14,29 @@ import { startProcess } from './roles/process.ts';
 /** A stalled loop does not stop when asked to. */
 const EXIT_WITHIN_MS = 15_000;
 
+const HELP = `Usage: gpuaas-server [--roles ROLES] [--migrate | --migrate-only]
+
+  --roles ROLES   roles of this process, separated by commas, or all
+  --migrate       update the schema first; needs the DATABASE_URL of the owner
+  --migrate-only  update the schema and end
+  --help          show this
+
+All other settings are environment variables: doc/operations/configuration.md
+`;
+
 const main = async (): Promise<void> => {
   const { values } = parseArgs({
     options: {
       roles: { type: 'string' },
       migrate: { type: 'boolean', default: false },
       'migrate-only': { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
     },
   });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return;
+  }
   const config = readConfig(process.env, values.roles);
   const service = config.roles.length === 1 ? (config.roles[0] ?? 'gpuaas') : 'gpuaas-server';
   const sink = createLogSink();

@@ -25,7 +25,13 @@ export const launch = {
     enabled: true,
     disabled_reason: 'Sold out until spring.',
   },
-  region: { name: 'here', enabled: true, disabled_reason: 'No power.', fabric_isolation: 'none' as const },
+  region: {
+    name: 'here',
+    enabled: true,
+    has_host: true,
+    disabled_reason: 'No power.',
+    fabric_isolation: 'none' as const,
+  },
   request,
 };
 

@@ -104,10 +104,12 @@ export const adminQuota: Group = {
         const read = (page: { limit: number; cursor: string | undefined }) =>
           client.adminQuotaList({ query: { ...page, organization_id } }, { signal: cli.signal });
         cli.out.list(await collect(flags, read), [
-          { header: 'ORGANIZATION', value: (quota) => quota.organization_id },
-          { header: 'PROJECT', value: ({ project_id }) => project_id ?? 'all' },
+          { header: 'ORGANIZATION', value: ({ organization_name }) => organization_name, shrink: 'cut' },
+          { header: 'PROJECT', value: ({ project_name }) => project_name ?? 'all', shrink: 'cut' },
           { header: 'USED', value: ({ gpu_used }) => gpu_used, align: 'right' },
           { header: 'LIMIT', value: ({ gpu_limit }) => gpu_limit ?? 'none', align: 'right' },
+          { header: 'PROJECT ID', value: ({ project_id }) => project_id, optional: true },
+          { header: 'ORGANIZATION ID', value: ({ organization_id }) => organization_id, optional: true },
         ]);
       },
     }),

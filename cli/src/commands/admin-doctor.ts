@@ -20,13 +20,13 @@ const count = (checks: readonly Check[], state: Check['state']): number =>
   checks.filter((check) => check.state === state).length;
 
 const printChecks = (cli: Cli, { checks }: Site): void => {
-  const labelWidth = Math.max(...checks.map(({ label }) => label.length)) + 1;
-  const indent = ' '.repeat(STATE_WIDTH + labelWidth);
-  for (const { state, label, detail, cure, runbook_url } of checks) {
-    cli.out.print(`${WORD[state].padEnd(STATE_WIDTH)}${label.padEnd(labelWidth)}${detail}`);
-    if (cure !== null) cli.out.print(`${indent}-> ${cure}`);
-    if (cure !== null && runbook_url !== null) cli.out.print(`${indent}   ${runbook_url}`);
-  }
+  cli.out.record(
+    checks.flatMap(({ state, label, detail, cure, runbook_url }): (readonly [string, string])[] => [
+      [`${WORD[state].padEnd(STATE_WIDTH)}${label}`, detail],
+      ...(cure === null ? [] : [['', `-> ${cure}`] as const]),
+      ...(cure === null || runbook_url === null ? [] : [['', runbook_url] as const]),
+    ]),
+  );
 };
 
 const resultOf = ({ checks, duration_ms, server_version }: Site): string => {

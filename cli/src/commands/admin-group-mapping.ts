@@ -1,9 +1,10 @@
 import { GROUP_ROLES } from '@gpuaas/sdk';
 import { choice, command, type Group, required, text, toggle } from '../command.ts';
 import { UsageError } from '../exit.ts';
-import { anyOrganizationId } from '../find.ts';
+import { anyOrganizationId, groupMappingId } from '../find.ts';
 import { collect, keyFlags, pageFlags, yesFlags } from '../flags.ts';
 import { syncByFile } from '../group-members.ts';
+import { counted } from '../table.ts';
 
 export const adminGroupMapping: Group = {
   name: 'group-mapping',
@@ -36,7 +37,7 @@ export const adminGroupMapping: Group = {
         role: required(choice('Role', GROUP_ROLES)),
         ...keyFlags,
       },
-      examples: ['gpuaas admin group-mapping create /research --in-organization acme --role member'],
+      examples: ['gpuaas admin group-mapping create research --in-organization acme --role member'],
       run: async (cli, { args, flags }) => {
         const organization_id = await anyOrganizationId(cli, flags.inOrganization);
         const body = { group: args.group, organization_id, project_id: flags.inProject, role: flags.role };
@@ -48,19 +49,25 @@ export const adminGroupMapping: Group = {
           `Members of ${args.group} have the role ${role} in ${place} from their next sign-in (${id}).`,
           response,
         );
-        if (!cli.out.json) cli.out.say('Apply it now to signed-in users: gpuaas admin group sync');
+        if (cli.out.json) return;
+        if (args.group.startsWith('/'))
+          cli.out.say(
+            'It matches only where the groups claim holds full paths; Keycloak writes them only with full path.',
+          );
+        cli.out.say('Apply it now to signed-in users: gpuaas admin group sync');
       },
     }),
     command({
       name: 'delete',
       summary: 'Delete a mapping; members lose the role at their next sign-in',
-      args: { mapping: 'ID' },
+      args: { mapping: 'ID, or the group where it has one mapping' },
       flags: yesFlags,
       run: async (cli, { args, flags }) => {
+        const id = await groupMappingId(cli, args.mapping);
         await cli.confirm(`Delete group mapping ${args.mapping}?`, flags.yes);
-        const params = { group_mapping_id: args.mapping };
+        const params = { group_mapping_id: id };
         const response = await (await cli.client()).call('adminGroupMappingDelete', { params }, { signal: cli.signal });
-        cli.out.done(`Deleted ${args.mapping}.`, response, { id: args.mapping, deleted: true });
+        cli.out.done(`Deleted ${args.mapping}.`, response, { id, deleted: true });
         if (!cli.out.json) cli.out.say('To end the access of its members now: gpuaas admin group sync');
       },
     }),
@@ -107,7 +114,7 @@ export const adminGroup: Group = {
         const response = await (await cli.client()).call('adminGroupSync', {}, options);
         const { users_checked, memberships_granted, memberships_changed, memberships_removed } = response.data;
         cli.out.done(
-          `Checked ${users_checked} users: ${memberships_granted} memberships granted, ${memberships_changed} changed, ${memberships_removed} removed.`,
+          `Checked ${counted(users_checked, 'user')}: ${memberships_granted} memberships granted, ${memberships_changed} changed, ${memberships_removed} removed.`,
           response,
         );
       },

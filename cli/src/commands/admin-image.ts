@@ -1,7 +1,7 @@
 import { type AdminOsImage, BOOT_KINDS, IMAGE_CHANNELS, IMAGE_TRUST, type Operations } from '@gpuaas/sdk';
 import { choice, command, type Group, list, required, text } from '../command.ts';
 import { UsageError } from '../exit.ts';
-import { collect, ifMatchFlags, keyFlags, pageFlags } from '../flags.ts';
+import { collect, ifMatchFlags, keyFlags, pageFlags, yesFlags } from '../flags.ts';
 import { type Io, readNamed } from '../io.ts';
 import { assertChange, reason, retiredFlags } from './admin-catalog.ts';
 
@@ -85,7 +85,10 @@ export const adminImage: Group = {
       run: async (cli, { args }) => {
         const params = { image_name: args.image };
         const found = await (await cli.client()).adminOsImageGet({ params }, { signal: cli.signal });
-        cli.out.item(found, { ...found, unable: hostLines(found) });
+        const versions = found.versions.map(
+          ({ digest, retired_at }) => `${digest}${retired_at === null ? '' : ' (retired)'}`,
+        );
+        cli.out.item(found, { ...found, versions, unable: hostLines(found) });
       },
     }),
     command({
@@ -153,9 +156,12 @@ export const adminImage: Group = {
       flags: {
         digest: text('Version to retire (default: the whole image)', 'sha256:…'),
         reason,
+        ...yesFlags,
         ...keyFlags,
       },
       run: async (cli, { args, flags }) => {
+        const what = flags.digest === undefined ? `image ${args.image}` : `${flags.digest} of image ${args.image}`;
+        await cli.confirm(`Retire ${what}? New launches cannot use it.`, flags.yes);
         const params = { image_name: args.image };
         const body = { digest: flags.digest, reason: flags.reason };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };

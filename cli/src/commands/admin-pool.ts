@@ -2,7 +2,7 @@ import type { Pool } from '@gpuaas/sdk';
 import { command, type Group, text, toggle } from '../command.ts';
 import { UsageError } from '../exit.ts';
 import { anyOrganizationId } from '../find.ts';
-import { collect, ifMatchFlags, keyFlags, pageFlags } from '../flags.ts';
+import { collect, ifMatchFlags, keyFlags, pageFlags, yesFlags } from '../flags.ts';
 import { assertChange, reason, retiredFlags } from './admin-catalog.ts';
 
 const serves = ({ organization_name, organization_id }: Pool): string =>
@@ -88,8 +88,9 @@ export const adminPool: Group = {
       name: 'retire',
       summary: 'Retire a pool without nodes',
       args: { pool: 'Name' },
-      flags: { reason, ...keyFlags },
+      flags: { reason, ...yesFlags, ...keyFlags },
       run: async (cli, { args, flags }) => {
+        await cli.confirm(`Retire pool ${args.pool}?`, flags.yes);
         const request = { params: { pool_name: args.pool }, body: { reason: flags.reason } };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const response = await (await cli.client()).call('adminPoolRetire', request, options);

@@ -1,5 +1,6 @@
 import { command, type Group, integer, required, text } from '../command.ts';
-import { collect, keyFlags, pageFlags } from '../flags.ts';
+import { futurePriceId } from '../find.ts';
+import { collect, keyFlags, pageFlags, yesFlags } from '../flags.ts';
 import { shortTime } from '../table.ts';
 import { reason } from './admin-catalog.ts';
 import { priceOf } from './catalog.ts';
@@ -44,7 +45,7 @@ export const adminPrice: Group = {
       flags: {
         'gpu-hourly-price-minor': required(integer('Price per GPU hour in minor units, such as cents')),
         currency: required(text('Currency, such as USD', 'code')),
-        'valid-from': text('When it takes effect (default: now)', 'time'),
+        'valid-from': text('When it takes effect, such as 2027-01-01T00:00:00Z (default: now)', 'time'),
         ...keyFlags,
       },
       examples: ['gpuaas admin price create h200 --gpu-hourly-price-minor 399 --currency USD'],
@@ -65,10 +66,12 @@ export const adminPrice: Group = {
     command({
       name: 'cancel',
       summary: 'Cancel a price that is not in effect yet',
-      args: { price: 'ID' },
-      flags: { reason, ...keyFlags },
+      args: { price: 'ID, or the SKU where it has one future price' },
+      flags: { reason, ...yesFlags, ...keyFlags },
       run: async (cli, { args, flags }) => {
-        const request = { params: { price_id: args.price }, body: { reason: flags.reason } };
+        const price_id = await futurePriceId(cli, args.price);
+        await cli.confirm(`Cancel price ${price_id}? It does not take effect then.`, flags.yes);
+        const request = { params: { price_id }, body: { reason: flags.reason } };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const response = await (await cli.client()).call('adminPriceCancel', request, options);
         const { id, sku_name, valid_from } = response.data;

@@ -1,6 +1,6 @@
 import { type AdminRegion, FABRIC_ISOLATIONS, WIPE_LEVELS } from '@gpuaas/sdk';
 import { choice, command, type Group, required, text } from '../command.ts';
-import { collect, ifMatchFlags, keyFlags, pageFlags } from '../flags.ts';
+import { collect, ifMatchFlags, keyFlags, pageFlags, yesFlags } from '../flags.ts';
 import { assertChange, availability, reason, retiredFlags, switched, switchFlags } from './admin-catalog.ts';
 
 const ruleFlags = {
@@ -99,8 +99,9 @@ export const adminRegion: Group = {
       name: 'retire',
       summary: 'Retire a region without nodes and allocations',
       args: { region: 'Name' },
-      flags: { reason, ...keyFlags },
+      flags: { reason, ...yesFlags, ...keyFlags },
       run: async (cli, { args, flags }) => {
+        await cli.confirm(`Retire region ${args.region}?`, flags.yes);
         const request = { params: { region_name: args.region }, body: { reason: flags.reason } };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const response = await (await cli.client()).call('adminRegionRetire', request, options);

@@ -1,6 +1,6 @@
 import { type AdminSku, CAPACITY_SHAPES } from '@gpuaas/sdk';
 import { choice, command, type Group, integer, required, text } from '../command.ts';
-import { collect, ifMatchFlags, keyFlags, pageFlags } from '../flags.ts';
+import { collect, ifMatchFlags, keyFlags, pageFlags, yesFlags } from '../flags.ts';
 import { assertChange, availability, countsOf, reason, retiredFlags, switched, switchFlags } from './admin-catalog.ts';
 import { priceOf, showSku } from './catalog.ts';
 
@@ -119,12 +119,19 @@ export const adminSku: Group = {
       name: 'retire',
       summary: 'Retire a SKU without allocations',
       args: { sku: 'Name' },
-      flags: { reason, ...keyFlags },
+      flags: { reason, ...yesFlags, ...keyFlags },
       run: async (cli, { args, flags }) => {
+        await cli.confirm(
+          `Retire SKU ${args.sku}? Launches of it end, and with it end its VM profiles and prices.`,
+          flags.yes,
+        );
         const request = { params: { sku_name: args.sku }, body: { reason: flags.reason } };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const response = await (await cli.client()).call('adminSkuRetire', request, options);
-        cli.out.done(`SKU ${response.data.name} is retired. Create it again to bring it back.`, response);
+        cli.out.done(
+          `SKU ${response.data.name} is retired. Its VM profiles and prices ended; a site file brings all back.`,
+          response,
+        );
       },
     }),
   ],

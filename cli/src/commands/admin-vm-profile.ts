@@ -1,7 +1,7 @@
 import { type AdminVmProfile, type ApiResponse, HUGEPAGES, NUMA_POLICIES } from '@gpuaas/sdk';
 import { choice, command, type Group, integer, required, text, toggle } from '../command.ts';
 import type { Cli } from '../context.ts';
-import { collect, ifMatchFlags, keyFlags, pageFlags } from '../flags.ts';
+import { collect, ifMatchFlags, keyFlags, pageFlags, yesFlags } from '../flags.ts';
 import { assertChange, reason, retiredFlags } from './admin-catalog.ts';
 
 const PAGES = 'Memory page size. auto: the largest huge pages of the host';
@@ -134,8 +134,9 @@ export const adminVmProfile: Group = {
       name: 'retire',
       summary: 'Retire a VM profile; running allocations keep their size',
       args: { profile: 'Name' },
-      flags: { reason, ...keyFlags },
+      flags: { reason, ...yesFlags, ...keyFlags },
       run: async (cli, { args, flags }) => {
+        await cli.confirm(`Retire VM profile ${args.profile}? New launches cannot use it.`, flags.yes);
         const request = { params: { vm_profile_name: args.profile }, body: { reason: flags.reason } };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const response = await (await cli.client()).call('adminVmProfileRetire', request, options);

@@ -20,10 +20,13 @@ const enabledText = ({ enabled, disabled_reason }: { enabled: boolean; disabled_
 /** A SKU with its VM profiles, as tenants and operators see it. */
 export const showSku = (
   cli: Cli,
-  found: Pick<Sku, 'vm_profiles' | 'gpu_hourly_price'> & Partial<Pick<Sku, 'fabric'>>,
+  found: Pick<Sku, 'vm_profiles' | 'gpu_hourly_price'> &
+    Partial<Pick<Sku, 'fabric'>> &
+    Readonly<{ blockers?: readonly string[] }>,
 ): void => {
-  const { vm_profiles, gpu_hourly_price, fabric = [], ...rest } = found;
-  cli.out.item(found, { ...rest, 'price per gpu hour': priceOf(gpu_hourly_price) });
+  const { vm_profiles, gpu_hourly_price, fabric = [], blockers, ...rest } = found;
+  const blocked = blockers === undefined ? {} : { blockers: blockers.join(' ') };
+  cli.out.item(found, { ...rest, ...blocked, 'price per gpu hour': priceOf(gpu_hourly_price) });
   if (cli.out.json) return;
   if (fabric.length > 0) {
     cli.out.print('');

@@ -1,25 +1,38 @@
 import { QUOTA_REQUEST_STATES, type QuotaRequest } from '@gpuaas/sdk';
 import { choice, command, type Group, integer, required, text } from '../command.ts';
+import type { Cli } from '../context.ts';
 import { anyOrganizationId } from '../find.ts';
 import { collect, keyFlags, pageFlags, yesFlags } from '../flags.ts';
 import { type Column, shortTime } from '../table.ts';
 
 const gpus = (count: number): string => `${count} ${count === 1 ? 'GPU' : 'GPUs'}`;
 
-const columns: readonly Column<QuotaRequest>[] = [
+const columnsOf = (header: string, value: (row: QuotaRequest) => string): readonly Column<QuotaRequest>[] => [
   { header: 'ID', value: ({ id }) => id },
-  { header: 'PROJECT', value: ({ project_id }) => project_id ?? 'all' },
-  { header: 'GPUS', value: ({ gpu_limit }) => gpu_limit, align: 'right' },
+  { header, value, shrink: 'cut' },
+  { header: 'LIMIT', value: ({ current_gpu_limit }) => current_gpu_limit ?? 'none', align: 'right' },
+  { header: 'REQUESTED', value: ({ gpu_limit }) => gpu_limit, align: 'right' },
   { header: 'STATE', value: ({ state }) => state },
   { header: 'GRANTED', value: ({ granted_gpu_limit }) => granted_gpu_limit, align: 'right', optional: true },
   { header: 'CREATED', value: ({ created_at }) => shortTime(created_at), optional: true },
-  {
-    header: 'REASON',
-    value: ({ decision_reason, reason }) => decision_reason ?? reason,
-    shrink: 'cut',
-    optional: true,
-  },
 ];
+
+/** The reason of the tenant stays after the decision; both are sentences, so they have a table of their own. */
+const printReasons = (cli: Cli, { items }: Readonly<{ items: readonly QuotaRequest[] }>): void => {
+  if (cli.out.json || items.length === 0) return;
+  cli.out.print('');
+  cli.out.table(
+    items.flatMap(({ id, reason, decision_reason }) => [
+      { id, by: 'tenant', reason },
+      ...(decision_reason === null ? [] : [{ id, by: 'operator', reason: decision_reason }]),
+    ]),
+    [
+      { header: 'ID', value: ({ id }) => id },
+      { header: 'BY', value: ({ by }) => by },
+      { header: 'REASON', value: ({ reason }) => reason, shrink: 'wrap' },
+    ],
+  );
+};
 
 const stateFlag = { state: choice('Only requests in this state', QUOTA_REQUEST_STATES) } as const;
 
@@ -57,7 +70,12 @@ export const quotaRequestCommands = [
           { params: { organization_id }, query: { ...page, state: flags.state } },
           { signal: cli.signal },
         );
-      cli.out.list(await collect(flags, read), columns);
+      const found = await collect(flags, read);
+      cli.out.list(
+        found,
+        columnsOf('PROJECT', ({ project_name }) => project_name ?? 'all'),
+      );
+      printReasons(cli, found);
     },
   }),
   command({
@@ -96,13 +114,14 @@ export const adminQuotaRequest: Group = {
             { query: { ...page, state: flags.state, organization_id } },
             { signal: cli.signal },
           );
-        const organizationColumn = { header: 'ORGANIZATION', value: (row: QuotaRequest) => row.organization_id };
-        cli.out.list(await collect(flags, read), [
-          ...columns.slice(0, 1),
-          organizationColumn,
-          ...columns.slice(2),
-          { header: 'PROJECT', value: ({ project_id }) => project_id ?? 'all', optional: true },
-        ]);
+        const found = await collect(flags, read);
+        cli.out.list(
+          found,
+          columnsOf('LIMIT OF', ({ organization_name, project_name }) =>
+            project_name === null ? organization_name : `${organization_name}/${project_name}`,
+          ),
+        );
+        printReasons(cli, found);
       },
     }),
     command({
@@ -119,8 +138,9 @@ export const adminQuotaRequest: Group = {
         const body = { gpu_limit: flags.gpus, reason: flags.reason };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const response = await (await cli.client()).call('adminQuotaRequestApprove', { params, body }, options);
-        const { project_id, organization_id, granted_gpu_limit } = response.data;
-        cli.out.done(`${project_id ?? organization_id} has a limit of ${gpus(granted_gpu_limit ?? 0)} now.`, response);
+        const { project_name, organization_name, granted_gpu_limit } = response.data;
+        const place = project_name === null ? organization_name : `${organization_name}/${project_name}`;
+        cli.out.done(`${place} has a limit of ${gpus(granted_gpu_limit ?? 0)} now.`, response);
       },
     }),
     command({

@@ -1353,7 +1353,7 @@ export const adminGroupMappingCreate = {
   "group": {
     "kind": "text",
     "isRequired": true,
-    "description": "Group as the issuer writes it in the groups claim, e.g. `/research`.",
+    "description": "Group as the issuer writes it in the groups claim, e.g. `research`.",
     "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ud800-\\udfff<>]+$",
     "lengthMax": 255
   },

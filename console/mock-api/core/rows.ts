@@ -135,6 +135,7 @@ export type LogLine = Item<'adminLogList'>;
 export type SitePolicy = ResponseRow<'adminSitePolicyGet'>;
 export type SignUpRequest = Item<'adminSignUpRequestList'>;
 export type QuotaRequest = Item<'quotaRequestList'>;
+export type StoredQuotaRequest = Omit<QuotaRequest, 'organization_name' | 'project_name' | 'current_gpu_limit'>;
 export type GroupMapping = Item<'adminGroupMappingList'>;
 export type Event = Item<'eventList'>;
 export type OrganizationEvent = Item<'organizationEventList'>;

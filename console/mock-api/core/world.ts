@@ -46,7 +46,7 @@ const createRows = () => ({
     string,
     { organization_id: string; project_id: string | null; limit: number | null; version: number }
   >(),
-  quotaRequests: [] as rows.QuotaRequest[],
+  quotaRequests: [] as rows.StoredQuotaRequest[],
   signUpRequests: [] as rows.SignUpRequest[],
   groupMappings: [] as rows.GroupMapping[],
   sitePolicy: {

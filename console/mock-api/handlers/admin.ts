@@ -4,6 +4,7 @@ import { conflict } from '../core/errors.ts';
 import { asIs, idOf, pageOf } from '../core/page.ts';
 import type { User } from '../core/rows.ts';
 import { quotaView } from '../simulation/usage.ts';
+import { namesOf } from '../views/names.ts';
 
 const isLastSuperadmin = ({ world }: MockCtx, user: User): boolean =>
   user.platform_role === 'superadmin' &&
@@ -53,7 +54,7 @@ export const admin = {
       query,
       rows,
       (one) => one.project_id ?? one.organization_id,
-      (one) => quotaView(world, one.organization_id, one.project_id),
+      (one) => ({ ...quotaView(world, one.organization_id, one.project_id), ...namesOf(world, one) }),
     );
   },
   adminQuotaPut: async (ctx: MockCtx, { body, if_match }: Req<'adminQuotaPut'>) => {

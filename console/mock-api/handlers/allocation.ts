@@ -15,7 +15,7 @@ import { expectedFor } from '../simulation/expected.ts';
 import { snapshotOf } from '../simulation/placement.ts';
 import { quotaLeft } from '../simulation/usage.ts';
 import { allocationView } from '../views/allocation.ts';
-import { isDefaultImage, skuPriceAt } from '../views/catalog.ts';
+import { hasHost, isDefaultImage, skuPriceAt } from '../views/catalog.ts';
 
 const ENDED: readonly Allocation['state'][] = ENDED_ALLOCATION_STATES;
 const HOURS = { hour: 1, day: 24, month: 730 };
@@ -33,6 +33,7 @@ const findFacts = (ctx: MockCtx, body: Launch) => {
   const { world } = ctx;
   const sku = world.skus.find((one) => one.name === body.sku_name && one.retired_at === null);
   const price = skuPriceAt(world, body.sku_name);
+  const region = world.regions.find((one) => one.name === body.region_name && one.retired_at === null);
   const images = world.images.filter(
     (one) => one.retired_at === null && one.enabled && one.sku_names.includes(body.sku_name),
   );
@@ -45,7 +46,7 @@ const findFacts = (ctx: MockCtx, body: Launch) => {
       sku === undefined
         ? null
         : { ...sku, gpu_hourly_price_minor: price?.amount_minor ?? null, currency: price?.currency ?? null },
-    region: world.regions.find((one) => one.name === body.region_name && one.retired_at === null) ?? null,
+    region: region === undefined ? null : { ...region, has_host: hasHost(world, region.name) },
     image:
       images.find((one) =>
         wanted === undefined ? isDefaultImage(world, one, body.region_name) : one.name.toLowerCase() === wanted,

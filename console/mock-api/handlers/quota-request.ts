@@ -2,10 +2,19 @@ import { approvalRefusal } from '../../../server/src/domain/quota-request.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { type MockCtx, must, organizationOf, type Req } from '../core/context.ts';
 import { conflict, invalidField, Refusal } from '../core/errors.ts';
-import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
-import type { QuotaRequest } from '../core/rows.ts';
+import { idOf, newestFirst, pageOf } from '../core/page.ts';
+import type { QuotaRequest, StoredQuotaRequest } from '../core/rows.ts';
+import { namesOf } from '../views/names.ts';
 
-const lockOpen = (ctx: MockCtx, id: string, organizationId: string | null): QuotaRequest => {
+const viewOf =
+  ({ world }: MockCtx) =>
+  (row: StoredQuotaRequest): QuotaRequest => ({
+    ...row,
+    ...namesOf(world, row),
+    current_gpu_limit: world.quotas.get(row.project_id ?? row.organization_id)?.limit ?? null,
+  });
+
+const lockOpen = (ctx: MockCtx, id: string, organizationId: string | null): StoredQuotaRequest => {
   const row = must(
     ctx.world.quotaRequests.find(
       (one) => one.id === id && (organizationId === null || one.organization_id === organizationId),
@@ -16,9 +25,9 @@ const lockOpen = (ctx: MockCtx, id: string, organizationId: string | null): Quot
   return row;
 };
 
-type End = Pick<QuotaRequest, 'state' | 'granted_gpu_limit' | 'decision_reason'>;
+type End = Pick<StoredQuotaRequest, 'state' | 'granted_gpu_limit' | 'decision_reason'>;
 
-const end = (ctx: MockCtx, row: QuotaRequest, decision: End): QuotaRequest => {
+const end = (ctx: MockCtx, row: StoredQuotaRequest, decision: End): QuotaRequest => {
   Object.assign(row, decision, { decided_at: ctx.world.ago() });
   const { id, organization_id, project_id, state, granted_gpu_limit } = row;
   ctx.setTarget(organization_id, project_id);
@@ -28,7 +37,7 @@ const end = (ctx: MockCtx, row: QuotaRequest, decision: End): QuotaRequest => {
     ...{ organization_id, project_id },
     data: { quota_request_id: id, organization_id, project_id, state, granted_gpu_limit },
   });
-  return row;
+  return viewOf(ctx)(row);
 };
 
 export const quotaRequest = {
@@ -36,7 +45,7 @@ export const quotaRequest = {
     const rows = ctx.world.quotaRequests
       .filter((one) => one.organization_id === organizationOf(ctx))
       .filter((one) => query.state === undefined || one.state === query.state);
-    return pageOf(ctx, query, newestFirst(rows), idOf, asIs);
+    return pageOf(ctx, query, newestFirst(rows), idOf, viewOf(ctx));
   },
   quotaRequestCreate: async (ctx: MockCtx, { body }: Req<'quotaRequestCreate'>) => {
     const { world } = ctx;
@@ -46,10 +55,10 @@ export const quotaRequest = {
       must(undefined, 'project');
     const current = world.quotas.get(project_id ?? organization_id)?.limit ?? null;
     if (current === null || current >= gpu_limit) throw conflict(REFUSALS.quota_request_needless(current));
-    const isSame = (one: QuotaRequest) =>
+    const isSame = (one: StoredQuotaRequest) =>
       one.state === 'open' && one.organization_id === organization_id && one.project_id === project_id;
     if (world.quotaRequests.some(isSame)) throw new Refusal('already_exists', REFUSALS.quota_request_open);
-    const row: QuotaRequest = {
+    const row: StoredQuotaRequest = {
       id: world.mint('quota_request'),
       ...{ organization_id, project_id, gpu_limit, reason },
       state: 'open',
@@ -66,7 +75,7 @@ export const quotaRequest = {
       project_id,
       data: { quota_request_id: row.id, organization_id, project_id, gpu_limit },
     });
-    return row;
+    return viewOf(ctx)(row);
   },
   quotaRequestWithdraw: async (ctx: MockCtx, { params }: Req<'quotaRequestWithdraw'>) => {
     const row = lockOpen(ctx, params.quota_request_id, organizationOf(ctx));
@@ -77,7 +86,7 @@ export const quotaRequest = {
     const rows = ctx.world.quotaRequests
       .filter((one) => query.organization_id === undefined || one.organization_id === query.organization_id)
       .filter((one) => query.state === undefined || one.state === query.state);
-    return pageOf(ctx, query, newestFirst(rows), idOf, asIs);
+    return pageOf(ctx, query, newestFirst(rows), idOf, viewOf(ctx));
   },
   adminQuotaRequestApprove: async (ctx: MockCtx, { params, body }: Req<'adminQuotaRequestApprove'>) => {
     const { world } = ctx;

@@ -4,7 +4,7 @@ import { whyNotExclude } from '../../../server/src/domain/disk-use.ts';
 import { REASONS } from '../../../server/src/domain/reasons.ts';
 import { REFUSALS } from '../../../server/src/domain/sentences.ts';
 import { type MockCtx, must, type Req } from '../core/context.ts';
-import { conflict, invalidField, notFound, Refusal, refuse } from '../core/errors.ts';
+import { conflict, invalidField, Refusal, refuse } from '../core/errors.ts';
 import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
 import type { DiskOwnership, Node, NodeTask, Slot, SlotOverride } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
@@ -121,6 +121,8 @@ const addDisk = (
   return row;
 };
 
+const notDiscovered = ({ name }: Node): Refusal => new Refusal('not_found', REFUSALS.node_not_discovered(name));
+
 export const topology = {
   adminNodeDiscoveryCreate: async (ctx: MockCtx, { params }: Req<'adminNodeDiscoveryCreate'>) => {
     const node = getNode(ctx, params.node_id);
@@ -130,12 +132,12 @@ export const topology = {
   },
   adminNodeDiscoveryGet: async (ctx: MockCtx, { params }: Req<'adminNodeDiscoveryGet'>) => {
     const node = getNode(ctx, params.node_id);
-    if (node.discovered_at === null && node.discovery_task_id === null) throw notFound('discovery');
+    if (node.discovered_at === null && node.discovery_task_id === null) throw notDiscovered(node);
     return discoveryOf(ctx.world, node, taskOf(ctx.world, node));
   },
   adminNodeDiscoveryFactsGet: async (ctx: MockCtx, { params }: Req<'adminNodeDiscoveryFactsGet'>) => {
     const node = getNode(ctx, params.node_id);
-    if (node.discovered_at === null) throw notFound('discovery');
+    if (node.discovered_at === null) throw notDiscovered(node);
     return factsOf(ctx.world, node);
   },
   adminNodeSlotGet: async (ctx: MockCtx, { params }: Req<'adminNodeSlotGet'>) => slotView(ctx)(getSlot(ctx, params)),

@@ -35,6 +35,9 @@ const view = (world: World, sku: Sku) => {
   };
 };
 
+export const hasHost = (world: World, region: string): boolean =>
+  [...world.nodes.values()].some((node) => node.region_name === region && node.state === 'active');
+
 /** A host of the region has a version of it that is not retired; in the mock every download succeeds. */
 const hasImage = (world: World, image: OsImage, region: string): boolean =>
   [...world.nodes.values()].some(
@@ -50,6 +53,7 @@ const imageViews = (world: World, image: OsImage) => {
     .filter(({ enabled, retired_at }) => enabled && retired_at === null)
     .map(({ name }) => ({
       region_name: name,
+      has_host: hasHost(world, name),
       is_available: hasImage(world, image, name),
       failure: null,
       node_name: null,
@@ -92,6 +96,7 @@ const needsOf = (world: World, sku: Sku) => {
   return {
     ...sku,
     gpu_hourly_price_minor: skuPriceAt(world, sku.name)?.amount_minor ?? null,
+    has_vm_profile: isBare || view(world, sku).vm_profiles.length > 0,
     has_image: isBare || images.length > 0,
     has_default_image: isBare || images.some((one) => tenantImage(world, one).default_regions.length > 0),
   };

@@ -180,7 +180,7 @@ describe('the site file', { skip: needsBrowser }, () => {
       await another({ version, pools: [...pools, pool('second')] });
       await button(dialog, 'Apply').click();
       await dialog.waitFor({ state: 'detached' });
-      await page.getByText(/^The site changed since the plan\. .* This is the new plan/).waitFor();
+      await page.getByText(/^The site or the file changed since the plan\. .* This is the new plan/).waitFor();
       await part(page, 'Create').getByRole('strong').filter({ hasText: 'first' }).waitFor();
       await part(page, 'Retire').getByRole('strong').filter({ hasText: 'second' }).waitFor();
       await apply(page);

@@ -8,7 +8,7 @@ import { operatorChanges, operatorReads } from './operator.ts';
 
 /** No group makes an owner: the end of a group must not leave an organization without one. */
 export const GROUP_ROLES = PROJECT_ROLES;
-const Group = DisplayText('Group as the issuer writes it in the groups claim, e.g. `/research`.', 255);
+const Group = DisplayText('Group as the issuer writes it in the groups claim, e.g. `research`.', 255);
 const Role = StringEnum(GROUP_ROLES, { description: 'A group never makes an owner.' });
 
 /** A mapping as a site file states it: names instead of IDs. */

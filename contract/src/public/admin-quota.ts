@@ -5,6 +5,13 @@ import { Id } from '../ids.ts';
 import { Quota } from './capacity.ts';
 import { operatorReads } from './operator.ts';
 
+/** With the names, which operators know instead of IDs. */
+export const OperatorQuota = Closed({
+  ...Quota.properties,
+  organization_name: Type.String(),
+  project_name: Nullable(Type.String()),
+});
+
 const tag = 'Placement';
 
 const operatorRead = operatorReads('Placement');
@@ -20,7 +27,7 @@ export const adminQuotaApi = define({
       organization_id: Type.Optional(Id('organization')),
       project_id: Type.Optional(Id('project')),
     }),
-    response: Page(Quota),
+    response: Page(OperatorQuota),
   },
   adminQuotaPut: {
     method: 'PUT',

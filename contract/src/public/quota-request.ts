@@ -20,8 +20,11 @@ const GpuLimit = Type.Integer({ minimum: 1, maximum: GPU_LIMIT_MAX, description:
 export const QuotaRequest = Closed({
   id: Id('quota_request'),
   organization_id: Id('organization'),
+  organization_name: Type.String(),
   project_id: Nullable(Id('project', 'Null for the limit of the whole organization.')),
+  project_name: Nullable(Type.String()),
   gpu_limit: GpuLimit,
+  current_gpu_limit: Nullable(Type.Integer({ description: 'The limit that applies now; null for none.' })),
   reason: Type.String(),
   state: StringEnum(QUOTA_REQUEST_STATES),
   granted_gpu_limit: Nullable(Type.Integer({ description: 'The limit that was set on approval.' })),

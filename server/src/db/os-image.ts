@@ -2,7 +2,7 @@
 import type { BootKind } from '@gpuaas/contract/node';
 import type { ImageRegion } from '../domain/image-default.ts';
 import type { Reader, Tx } from './client.ts';
-import { imageIsAvailable, NODE_OVER } from './predicates.ts';
+import { imageIsAvailable, NODE_OVER, regionHasHost } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { OsImages, OsImageVersions, SkuCatalog } from './types.gen.ts';
 
@@ -40,7 +40,7 @@ export const currentVersion = (and: string): string =>
 export const CURRENT_VERSION = currentVersion('true');
 
 /** By region, whether a version can be fetched; a failure is that of the newest version. */
-const REGIONS = `(select coalesce(jsonb_agg(jsonb_build_object('region_name', g.name, 'is_available', exists (select from os_image_versions v
+const REGIONS = `(select coalesce(jsonb_agg(jsonb_build_object('region_name', g.name, 'has_host', ${regionHasHost('g.name')}, 'is_available', exists (select from os_image_versions v
       where v.image_name = i.name and v.retired_at is null and ${imageIsAvailable('v', 'g.name')}),
     'failure', f.failure, 'node_name', n.name) order by g.name), '[]')
   from regions g left join lateral (${CURRENT_VERSION}) c on true

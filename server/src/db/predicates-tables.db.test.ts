@@ -294,7 +294,7 @@ describe('a shared predicate over other tables', () => {
         is_available: image.versions.some(
           ({ retired_at }, at) => retired_at === null && canFetch(world, image.name, `${at}`, region_name),
         ),
-        ...{ failure: null, node_name: null },
+        ...{ has_host: true, failure: null, node_name: null },
       })),
     }).default_regions;
 
@@ -342,9 +342,10 @@ describe('a shared predicate over other tables', () => {
         retired_at: rarely(day),
         capacity_shape: fc.constantFrom('baremetal', 'gpu_slice'),
         image: fc.record({ retired_at: rarely(day), version_retired_at: rarely(day), is_of_sku: fc.boolean() }),
+        profile: fc.record({ retired_at: rarely(day), is_of_sku: fc.constantFrom(true, true, false) }),
         prices: fc.uniqueArray(price, { minLength: 1, maxLength: 3, selector: ({ valid_from }) => valid_from }),
       }),
-      ({ enabled, retired_at, capacity_shape, image, prices }) => ({
+      ({ enabled, retired_at, capacity_shape, image, profile, prices }) => ({
         k: {
           columns: 'name text, enabled boolean, retired_at timestamptz, capacity_shape text',
           rows: [{ name: 'h200', enabled, retired_at, capacity_shape }],
@@ -361,6 +362,10 @@ describe('a shared predicate over other tables', () => {
           columns: 'image_name text, retired_at timestamptz',
           rows: [{ image_name: 'debian', retired_at: image.version_retired_at }],
         },
+        sku_vm_profiles: {
+          columns: 'sku_name text, retired_at timestamptz',
+          rows: [{ sku_name: profile.is_of_sku ? 'h200' : 'b200', retired_at: profile.retired_at }],
+        },
         sku_prices: {
           columns: `id text, sku_name text, valid_from timestamptz, gpu_hourly_price_minor integer, currency text,
             cancelled_at timestamptz, ended_at timestamptz`,
@@ -368,11 +373,12 @@ describe('a shared predicate over other tables', () => {
         },
       }),
       `select ${skuIsOpen('k')} from k`,
-      ({ enabled, retired_at, capacity_shape, image, prices }) => {
+      ({ enabled, retired_at, capacity_shape, image, profile, prices }) => {
         const current = priceAt(
           prices.map((one, at) => ({ id: `prc_${at}`, ...one })),
           Date.now(),
         );
+        const has_vm_profile = capacity_shape === 'baremetal' || (profile.is_of_sku && profile.retired_at === null);
         const has_image =
           capacity_shape === 'baremetal' ||
           (image.is_of_sku && image.retired_at === null && image.version_retired_at === null);
@@ -380,7 +386,8 @@ describe('a shared predicate over other tables', () => {
           retired_at === null &&
           skuAvailability({
             ...(enabled ? SWITCHED_ON : { enabled, disabled_reason: 'Sold out.' }),
-            ...{ gpu_hourly_price_minor: current?.gpu_hourly_price_minor ?? null, has_image, has_default_image: true },
+            ...{ gpu_hourly_price_minor: current?.gpu_hourly_price_minor ?? null, has_vm_profile, has_image },
+            has_default_image: true,
           }).enabled
         );
       },

@@ -136,6 +136,10 @@ export const currentPrice = (skuName: string, at = 'statement_timestamp()'): str
   `select u.id, u.gpu_hourly_price_minor, u.currency from sku_prices u where u.sku_name = ${skuName} and u.cancelled_at is null
     and u.ended_at is null and u.valid_from <= ${at} order by u.valid_from desc limit 1`;
 
+/** A host of the region is active: it fetches images and can have allocations. */
+export const regionHasHost = (region: string): string =>
+  `exists (select from nodes h where h.region_name = ${region} and h.state = 'active')`;
+
 /** The version `v` of an image can be fetched in the region. */
 export const imageIsAvailable = (v: string, region: string): string =>
   `exists (select from os_image_availability l where l.image_name = ${v}.image_name and l.digest = ${v}.digest
@@ -145,6 +149,10 @@ export const imageIsAvailable = (v: string, region: string): string =>
 export const imageIsDefault = (i: string, region: string): string =>
   `(${i}.retired_at is null and ${i}.channel = 'stable' and ${i}.trust = 'verified' and exists (select from os_image_versions d
     where d.image_name = ${i}.name and d.retired_at is null and ${imageIsAvailable('d', region)}))`;
+
+/** A VM of the SKU `k` has a size. Bare metal needs none. */
+export const skuHasVmProfile = (k: string): string =>
+  `(${k}.capacity_shape = 'baremetal' or exists (select from sku_vm_profiles f where f.sku_name = ${k}.name and f.retired_at is null))`;
 
 /** An image in use runs on the SKU `k`. Bare metal needs none: it keeps the operating system of the node. */
 export const skuHasImage = (k: string): string =>
@@ -158,7 +166,7 @@ export const skuHasDefaultImage = (k: string): string =>
 
 /** The SKU `k` can be launched where its region is enabled; `skuAvailability` of the domain names what is missing. */
 export const skuIsOpen = (k: string): string =>
-  `(${k}.enabled and ${k}.retired_at is null and exists (${currentPrice(`${k}.name`)}) and ${skuHasImage(k)})`;
+  `(${k}.enabled and ${k}.retired_at is null and exists (${currentPrice(`${k}.name`)}) and ${skuHasVmProfile(k)} and ${skuHasImage(k)})`;
 
 /** The agent polled recently enough for its node to be online. */
 export const agentIsSeen = (a: string): string =>

@@ -4,10 +4,20 @@ import { queryByIndex } from './plan.ts';
 import { statement } from './statement.ts';
 import type { QuotaRequests } from './types.gen.ts';
 
-export type QuotaRequestRow = Readonly<Omit<QuotaRequests, 'project_key'>>;
+export type QuotaRequestRow = Readonly<
+  Omit<QuotaRequests, 'project_key'> & {
+    organization_name: string;
+    project_name: string | null;
+    current_gpu_limit: number | null;
+  }
+>;
 
 const REQUEST = `id, organization_id, project_id, gpu_limit, reason, state, granted_gpu_limit, decision_reason, requested_by,
-  decided_by, decided_at, created_at`;
+  decided_by, decided_at, created_at,
+  (select o.name from organizations o where o.id = quota_requests.organization_id) as organization_name,
+  (select p.name from projects p where p.id = quota_requests.project_key) as project_name,
+  (select l.gpu_limit from quotas l where l.organization_id = quota_requests.organization_id
+    and l.project_id = quota_requests.project_id) as current_gpu_limit`;
 
 const INSERT_QUOTA_REQUEST = statement(
   {

@@ -19,6 +19,8 @@ export const findQuotas = async (reader: Reader, organizationId: string, project
     )
   ).rows;
 
+export type NamedQuotaRow = QuotaRow & Readonly<{ organization_name: string; project_name: string | null }>;
+
 export const listQuotas = async (
   reader: Reader,
   page: Readonly<{
@@ -27,10 +29,12 @@ export const listQuotas = async (
     organization_id: string | null;
     project_id: string | null;
   }>,
-): Promise<QuotaRow[]> =>
+): Promise<NamedQuotaRow[]> =>
   (
-    await reader.query<QuotaRow>(
-      `select * from quotas where ($1::text is null or (organization_id, project_id) > ($1, $2)) and ($3::text is null or organization_id = $3)
+    await reader.query<NamedQuotaRow>(
+      `select quotas.*, (select o.name from organizations o where o.id = quotas.organization_id) as organization_name,
+         (select p.name from projects p where p.id = quotas.project_key) as project_name
+       from quotas where ($1::text is null or (organization_id, project_id) > ($1, $2)) and ($3::text is null or organization_id = $3)
          and ($4::text is null or project_id = $4) order by organization_id, project_id limit $5`,
       [page.after?.[0] ?? null, page.after?.[1] ?? null, page.organization_id, page.project_id, page.limit],
     )

@@ -1,7 +1,7 @@
 /** SKUs with their current price and VM profiles. Prices and profiles have files of their own. */
 import type { Reader, Tx } from './client.ts';
 import type { Page } from './page.ts';
-import { currentPrice, skuHasDefaultImage, skuHasImage } from './predicates.ts';
+import { currentPrice, skuHasDefaultImage, skuHasImage, skuHasVmProfile } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { Regions, SkuCatalog, SkuVmProfiles } from './types.gen.ts';
 
@@ -12,7 +12,8 @@ export type SkuRow = Readonly<
     /** Null without a current price. */
     gpu_hourly_price_minor: number | null;
     currency: string | null;
-    /** Of an image in use, and of one that a launch gets which names none; bare metal needs neither. */
+    /** A VM profile, an image in use, and one that a launch gets which names none; bare metal needs none of them. */
+    has_vm_profile: boolean;
     has_image: boolean;
     has_default_image: boolean;
     vm_profiles: VmProfile[];
@@ -25,6 +26,7 @@ export type SkuValues = Omit<
   | 'version'
   | 'gpu_hourly_price_minor'
   | 'currency'
+  | 'has_vm_profile'
   | 'has_image'
   | 'has_default_image'
   | 'vm_profiles'
@@ -32,7 +34,7 @@ export type SkuValues = Omit<
 >;
 
 const SKU = `s.name, s.display_name, s.vendor, s.gpu_model, s.gpu_ids, s.capacity_shape, s.gpus_per_node, s.allowed_gpu_counts, s.enabled, s.disabled_reason,
-  s.retired_at, s.version, c.gpu_hourly_price_minor, c.currency, ${skuHasImage('s')} as has_image,
+  s.retired_at, s.version, c.gpu_hourly_price_minor, c.currency, ${skuHasVmProfile('s')} as has_vm_profile, ${skuHasImage('s')} as has_image,
   ${skuHasDefaultImage('s')} as has_default_image,
   coalesce((select jsonb_agg(jsonb_build_object('name', p.name, 'gpu_count', p.gpu_count, 'vcpu_count', p.vcpu_count,
     'memory_mib', p.memory_mib, 'is_default', p.is_default) order by p.gpu_count, p.name)

@@ -32,9 +32,9 @@ export type TaskDetail = TaskView & Output;
 
 export type TaskView = ViewRow & Readonly<{ label: string }>;
 
-/** Of `node_tasks t`. */
+/** Of `node_tasks t`. A task that ended has no progress: the last note of its host is from before the end. */
 export const VIEW = `t.id, t.node_id, t.allocation_id, t.kind, t.attempt, t.state, t.state_reason, t.error_code, t.percent,
-  t.progress_note, t.correlation_id, t.created_at, t.dispatched_at, t.started_at, t.finished_at, t.expires_at`;
+  case when t.finished_at is null then t.progress_note end as progress_note, t.correlation_id, t.created_at, t.dispatched_at, t.started_at, t.finished_at, t.expires_at`;
 
 export const viewOf = (row: ViewRow): TaskView => ({ ...row, label: taskLabel(row.kind) });
 

@@ -36,9 +36,15 @@ test('an image is for slices that exist', () => {
   assert.equal(imageSkuProblem('metal', skus)?.code, 'slices_only');
 });
 
-const COMPLETE = { ...SWITCHED_ON, gpu_hourly_price_minor: 0, has_image: true, has_default_image: true };
+const COMPLETE = {
+  ...SWITCHED_ON,
+  gpu_hourly_price_minor: 0,
+  has_vm_profile: true,
+  has_image: true,
+  has_default_image: true,
+};
 
-test('a SKU is available when operators enabled it and it has a price and an image', () => {
+test('a SKU is available when operators enabled it and it has a price, a VM profile and an image', () => {
   assert.deepEqual([skuAvailability(COMPLETE), skuBlockers(COMPLETE)], [SWITCHED_ON, []]);
   const unpriced = { ...COMPLETE, gpu_hourly_price_minor: null };
   assert.deepEqual(skuAvailability(unpriced), { enabled: false, disabled_reason: 'It has no price yet.' });
@@ -46,6 +52,9 @@ test('a SKU is available when operators enabled it and it has a price and an ima
   const bare = { ...COMPLETE, has_image: false, has_default_image: false };
   assert.deepEqual(skuAvailability(bare), { enabled: false, disabled_reason: 'It has no image yet.' });
   assert.deepEqual(skuBlockers(bare), ['It has no image yet.']);
+  const sizeless = { ...COMPLETE, has_vm_profile: false };
+  assert.deepEqual(skuAvailability(sizeless), { enabled: false, disabled_reason: 'It has no VM profile yet.' });
+  assert.deepEqual(skuBlockers(sizeless), ['It has no VM profile yet.']);
 });
 
 test('a SKU without a default image can be launched by naming one, and operators read so', () => {

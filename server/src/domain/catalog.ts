@@ -30,7 +30,8 @@ export const IMAGE_DEFAULTS = { boot_kind: 'uefi', channel: 'stable', trust: 'un
 
 export type SkuNeeds = Readonly<{
   gpu_hourly_price_minor: number | null;
-  /** Bare metal has what it needs: it keeps the operating system of the node. */
+  /** Bare metal needs none of these: it is the whole node and keeps its operating system. */
+  has_vm_profile: boolean;
   has_image: boolean;
   has_default_image: boolean;
 }>;
@@ -40,6 +41,7 @@ export const NO_PRICE = 'It has no price yet.';
 /** What no launch can do without. */
 const missingParts = (sku: SkuNeeds): string[] => [
   ...(sku.gpu_hourly_price_minor === null ? [NO_PRICE] : []),
+  ...(sku.has_vm_profile ? [] : ['It has no VM profile yet.']),
   ...(sku.has_image ? [] : ['It has no image yet.']),
 ];
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { type ImageFacts, imageDefault, skusLosingDefault, withdrawsImage } from './image-default.ts';
 
 const region = (region_name: string, is_available: boolean) => ({
-  ...{ region_name, is_available, failure: null, node_name: null },
+  ...{ region_name, has_host: true, is_available, failure: null, node_name: null },
 });
 const IMAGE: ImageFacts = {
   ...{ name: 'debian', channel: 'stable', trust: 'verified', enabled: true },
@@ -28,6 +28,10 @@ test('a region whose hosts have not fetched it states so, or why the last host c
   assert.deepEqual(north.default_regions, ['south']);
   assert.deepEqual(north.default_blockers, [
     'No host in north has fetched it yet. An active host fetches it automatically. To start this yourself: gpuaas admin node image pull NODE debian',
+  ]);
+  const empty = { ...region('north', false), has_host: false };
+  assert.deepEqual(imageDefault({ ...IMAGE, regions: [empty] }).default_blockers, [
+    'north has no active host. The first one fetches it automatically. Next step: gpuaas admin setup',
   ]);
   const failed = { ...region('north', false), failure: 'The source has no image debian.', node_name: 'h1' };
   assert.deepEqual(imageDefault({ ...IMAGE, regions: [failed] }).default_blockers, [

@@ -6,6 +6,8 @@ import type { TaskErrorCode } from '@gpuaas/contract/node';
 
 export type ImageRegion = Readonly<{
   region_name: string;
+  /** A host there is active, so it fetches images. */
+  has_host: boolean;
   /** A version that is not retired is available there. */
   is_available: boolean;
   /** Of the last attempt to fetch the newest version, where it failed. */
@@ -30,7 +32,10 @@ export const FETCH_RETRY_MIN = 15;
 const WITHDRAWS: ReadonlySet<string> = new Set(['bad_image', 'unsupported'] satisfies TaskErrorCode[]);
 export const withdrawsImage = (errorCode: string | null): boolean => errorCode !== null && WITHDRAWS.has(errorCode);
 
-const regionBlocker = (image: string, { region_name, failure, node_name }: ImageRegion): string => {
+export const NO_HOST = (region: string): string => `${region} has no active host.`;
+
+const regionBlocker = (image: string, { region_name, has_host, failure, node_name }: ImageRegion): string => {
+  if (!has_host) return `${NO_HOST(region_name)} The first one fetches it automatically. Next step: gpuaas admin setup`;
   const pull = `gpuaas admin node image pull NODE ${image}`;
   return failure === null
     ? `No host in ${region_name} has fetched it yet. An active host fetches it automatically. To start this yourself: ${pull}`

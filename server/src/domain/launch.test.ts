@@ -111,6 +111,10 @@ test('a slice without an image is refused with the field to fill, and bare metal
     checked.message,
     `is required: ${sku.name} has no default image in ${launch.region.name}. Choose one: gpuaas image list --sku ${sku.name}`,
   );
+  const hostless = checkLaunch(ASK, { ...FOUND, ...found, region: { ...found.region, has_host: false } });
+  assert.ok('kind' in hostless && hostless.kind === 'field');
+  assert.deepEqual([hostless.name, hostless.code], ['region_name', 'no_host']);
+  assert.match(hostless.message, /^names a region without an active host: /);
   assert.equal(wrong({}, { ...found, sku: { ...sku, capacity_shape: 'baremetal' } }), 'nothing');
   // The scheduler refuses these with the reason of the operators, and with alternatives.
   assert.equal(wrong({}, { ...found, sku: { ...sku, enabled: false } }), 'nothing');

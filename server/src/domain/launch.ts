@@ -33,6 +33,8 @@ type Priced<Sku extends LaunchSku> = Omit<Sku, 'gpu_hourly_price_minor' | 'curre
   Readonly<{ gpu_hourly_price_minor: number; currency: string }>;
 export type LaunchRegion = Readonly<{
   name: string;
+  /** One of its hosts is active. */
+  has_host: boolean;
   disabled_reason: string | null;
   fabric_isolation: FabricIsolation;
 }>;
@@ -121,10 +123,14 @@ const chosenOf = (launch: LaunchAsk, choices: LaunchChoices) => {
   return { storage: storage.name, network: network.name };
 };
 /** Of what can be launched at all: the scheduler refuses a disabled SKU or region, with alternatives. */
-const imageRefusal = (sku: LaunchSku, region: LaunchRegion, image: unknown): LaunchRefusal | null =>
-  sku.capacity_shape === 'gpu_slice' && sku.enabled && region.disabled_reason === null && image === null
+const imageRefusal = (sku: LaunchSku, region: LaunchRegion, image: unknown): LaunchRefusal | null => {
+  const isMissing =
+    sku.capacity_shape === 'gpu_slice' && sku.enabled && region.disabled_reason === null && image === null;
+  if (!isMissing) return null;
+  return region.has_host
     ? field('image_name', 'required', FIELD_MESSAGES.image_needed(sku.name, region.name))
-    : null;
+    : field('region_name', 'no_host', FIELD_MESSAGES.region_without_host(region.name));
+};
 
 export const checkLaunch = <Sku extends LaunchSku, Region extends LaunchRegion>(
   launch: LaunchAsk,

@@ -3,6 +3,11 @@ import { test } from 'node:test';
 import { ALLOCATION_STATES } from '@gpuaas/contract';
 import { FIELD_MESSAGES, POLICIES, REFUSALS } from './sentences.ts';
 
+test('a retired image is registered again, all else is created again', () => {
+  assert.match(REFUSALS.catalog_retired('image', 'x'), /Register it again/);
+  assert.match(REFUSALS.catalog_retired('pool', 'x'), /Create it again/);
+});
+
 /** Arguments of those that take other values than names. */
 const ARGUMENTS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   no_certificate: ALLOCATION_STATES.map((state) => [state]),

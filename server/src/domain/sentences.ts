@@ -160,7 +160,8 @@ export const REFUSALS = {
   disabled_reason: 'disabled_reason is required: users see it.',
   catalog_name_taken: (noun: string, name: string) =>
     `A ${noun} named "${name}" exists. Update it, or choose another name.`,
-  catalog_retired: (noun: string, name: string) => `The ${noun} ${name} is retired. Create it again to bring it back.`,
+  catalog_retired: (noun: string, name: string) =>
+    `The ${noun} ${name} is retired. ${noun === 'image' ? 'Register' : 'Create'} it again to bring it back.`,
   price_time_taken: 'The SKU has another price from this time. Cancel that one first, or choose another time.',
   price_begun: (state: string) =>
     `The price is ${state}; only a future price can be cancelled. Set a new price instead.`,
@@ -168,10 +169,12 @@ export const REFUSALS = {
     `Pool ${name} has ${count} ${count === 1 ? 'node' : 'nodes'}. Move them to another pool before its organization changes.`,
   node_serves_others: (pool: string, allocations: readonly string[]) =>
     `Pool ${pool} is dedicated to another organization, and these allocations hold the node: ${allocations.join(', ')}. Wait until they are released.`,
+  node_not_discovered: (node: string) =>
+    `Node ${node} has no discovery yet. To start one: gpuaas admin node discover ${node} --wait. Then repeat the command.`,
   node_not_movable: (state: string) => `The node is ${state} and cannot move to another pool.`,
   site_file_problems: (count: number) =>
     `The site file has ${count === 1 ? 'a problem' : `${count} problems`}. Nothing was changed.`,
-  site_changed: 'The site changed since the plan. Plan again and review.',
+  site_changed: 'The site or the file changed since the plan. Plan again and review.',
   site_blocked: (blockers: readonly string[]) => `The site file cannot be applied. ${blockers.join(' ')}`,
   image_name_case: 'An image exists whose name differs only in case. Use that name.',
   image_gone: (name: string) => `The image ${name} is already retired.`,
@@ -203,6 +206,8 @@ export const FIELD_MESSAGES = {
   image_not_startable: 'names an image that the host of this VM cannot start. Choose another image',
   image_needed: (sku: string, region: string) =>
     `is required: ${sku} has no default image in ${region}. Choose one: gpuaas image list --sku ${sku}`,
+  region_without_host: (region: string) =>
+    `names a region without an active host: ${region}. Choose another one: gpuaas region list`,
   image_of_slice: (sku: string) =>
     `is for slices only: ${sku} is bare metal, which keeps the operating system of its node. Leave it out`,
   user_data_of_slice: 'is for slices only',

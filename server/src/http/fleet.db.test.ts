@@ -322,6 +322,8 @@ test('a quota is set per organization and project, and the tighter one applies',
   assert.deepEqual([blind.status, blind.body.code], [428, 'precondition_required']);
   const own = must(await root.get(`/api/v1/admin/quotas?project_id=${project_id}`), 200).body.items;
   assert.deepEqual([own.length, own[0].version, own[0].gpu_limit], [1, 4, null]);
+  assert.equal(own[0].project_name, 'default');
+  assert.match(own[0].organization_name, /^[a-z0-9-]+$/);
 
   const { items } = must(await root.get(`/api/v1/admin/quotas?organization_id=${organization_id}&limit=1`), 200).body;
   assert.deepEqual([items.length, items[0].project_id, items[0].gpu_limit], [1, null, 40]);

@@ -147,6 +147,9 @@ describe('tasks of agents', () => {
     assert.deepEqual([listed[0].id, listed[0].percent, listed[0].progress_note], [id, 40, 'half']);
     await change("update node_tasks set state = 'cancelled' where id = $1", [id]);
     assert.deepEqual(await tell(), { is_open: false });
+    await change('update node_tasks set finished_at = clock_timestamp() where id = $1 and finished_at is null', [id]);
+    const path = `/api/v1/admin/nodes/${agent.node_id}/tasks/${id}`;
+    assert.equal((await (await test.admin()).get(path)).body.progress_note, null, 'a task that ended has no progress');
     agent.close();
   });
 

@@ -42,7 +42,7 @@ describe('committing a placement', () => {
   } as const;
   const saleOf = (name: string): Placement => ({
     launch: {
-      region: { name: REGION, enabled: true, disabled_reason: null, fabric_isolation: 'none' },
+      region: { name: REGION, enabled: true, has_host: true, disabled_reason: null, fabric_isolation: 'none' },
       sku: { ...sku, allowed_gpu_counts: [...sku.allowed_gpu_counts] },
       request: {
         shape: 'gpu_slice',

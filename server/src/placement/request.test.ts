@@ -28,7 +28,7 @@ const FACTS: LaunchFacts = {
     enabled: true,
     disabled_reason: null,
   },
-  region: { name: 'north', enabled: true, disabled_reason: null, fabric_isolation: 'none' },
+  region: { name: 'north', enabled: true, has_host: true, disabled_reason: null, fabric_isolation: 'none' },
   image: { name: 'ubuntu', digest: 'sha256:0', boot_kind: 'kernel' },
   profile: { name: 'slice_2', vcpu_count: 24, memory_mib: 1024, hugepages: '1G', numa_policy: 'preferred' },
   ssh_keys_found: 0,

@@ -336,7 +336,8 @@ describe('the catalog', () => {
     await made('skus', { ...spec, ...shape, allowed_gpu_counts: [1] });
     assert.deepEqual(codes(await site.launch()), [409, 'sku_disabled'], 'no price was set since');
     const back = must(await root.get(`${ADMIN}/skus/${site.name}`), 200).body;
-    assert.deepEqual([back.gpu_hourly_price, back.blockers, back.vm_profiles], [null, ['It has no price yet.'], []]);
+    const missing = ['It has no price yet.', 'It has no VM profile yet.'];
+    assert.deepEqual([back.gpu_hourly_price, back.blockers, back.vm_profiles], [null, missing, []]);
     const prices = must(await root.get(`${ADMIN}/prices?sku_name=${site.name}`), 200).body.items;
     assert.deepEqual(
       prices.map((one: { state: string; valid_until: string | null }) => [one.state, one.valid_until === null]),

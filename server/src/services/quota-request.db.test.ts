@@ -89,6 +89,9 @@ describe('quota requests', () => {
       listed.map((one: Record<string, unknown>) => [one['id'], one['granted_gpu_limit'], one['decision_reason']]),
       [[id, 5, 'More in January']],
     );
+    const [shown] = listed;
+    assert.deepEqual([shown.project_name, shown.current_gpu_limit], [null, 5]);
+    assert.match(shown.organization_name, /^[a-z0-9-]+$/);
     const last = (await eventsOf(id)).at(-1);
     assert.deepEqual(
       [last.event_type, last.organization_id, last.data.state, last.data.granted_gpu_limit],

@@ -19,6 +19,12 @@ const quotaView = ({ project_id, ...quota }: db.QuotaRow) => ({
   version: quota.version,
 });
 
+const namedView = (row: db.NamedQuotaRow) => ({
+  ...quotaView(row),
+  organization_name: row.organization_name,
+  project_name: row.project_name,
+});
+
 /** The tighter limit decides; a limit lowered below the use leaves nothing. */
 const remaining = (quotas: readonly db.QuotaRow[]): number | null => {
   const left = quotas.flatMap(({ gpu_limit, gpu_used }) => (gpu_limit === null ? [] : [gpu_limit - gpu_used]));
@@ -48,7 +54,7 @@ export const list = async (ctx: ReadCtx, { query }: Req<'adminQuotaList'>) => {
       project_id: query.project_id ?? null,
     }),
   );
-  return pageOf(ctx, limit, rows, (row) => [row.organization_id, row.project_id], quotaView);
+  return pageOf(ctx, limit, rows, (row) => [row.organization_id, row.project_id], namedView);
 };
 
 export const put = async (ctx: WriteCtx, { body, if_match }: Req<'adminQuotaPut'>) => {

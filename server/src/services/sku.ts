@@ -44,9 +44,10 @@ export const skuSpecOf = (row: db.SkuRow): Required<SkuSpec> => ({
 const view = ({
   gpu_hourly_price_minor,
   currency,
-  has_image: _,
-  has_default_image: __,
-  regions: ___,
+  has_vm_profile: _,
+  has_image: __,
+  has_default_image: ___,
+  regions: ____,
   ...sku
 }: db.SkuRow) => ({
   ...sku,

@@ -15,8 +15,9 @@ import {
   listCandidates,
 } from '../db/topology.ts';
 import { type ApprovalContext, approvalProblems } from '../domain/approval.ts';
+import { REFUSALS } from '../domain/sentences.ts';
 import { diffOf, pairSlots } from '../domain/topology.ts';
-import { notFound } from '../errors.ts';
+import { AppError } from '../errors.ts';
 import { getNode, refuseNode } from '../views/node.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -83,6 +84,8 @@ const mapView = async (reader: Reader, found: DiscoveryRow) => {
   };
 };
 
+const notDiscovered = (node: string): AppError => new AppError('not_found', REFUSALS.node_not_discovered(node));
+
 export const discoveryGet = (ctx: ReadCtx, { params }: Req<'adminNodeDiscoveryGet'>) =>
   ctx.read(async (reader) => {
     const node = await getNode(reader, params.node_id);
@@ -93,14 +96,15 @@ export const discoveryGet = (ctx: ReadCtx, { params }: Req<'adminNodeDiscoveryGe
       state: null,
       limit: 1,
     });
-    if (task === undefined) throw notFound('discovery of this node');
+    if (task === undefined) throw notDiscovered(node.name);
     const found = await findNewestDiscovery(reader, node.id);
     return { task, map: found === undefined ? null : await mapView(reader, found) };
   });
 
 export const factsGet = (ctx: ReadCtx, { params }: Req<'adminNodeDiscoveryFactsGet'>) =>
   ctx.read(async (reader) => {
-    const facts = await findNewestFacts(reader, (await getNode(reader, params.node_id)).id);
-    if (facts === undefined) throw notFound('discovery of this node');
+    const node = await getNode(reader, params.node_id);
+    const facts = await findNewestFacts(reader, node.id);
+    if (facts === undefined) throw notDiscovered(node.name);
     return facts;
   });

@@ -4,7 +4,7 @@ import type { Reader, Tx } from '../client.ts';
 import { currentVersion } from '../os-image.ts';
 import { NODE, NODE_FROM, type NodeRow, toNode } from '../placement.ts';
 import { type CandidateQuery, LOCKED_NODE, sendLock } from '../placement-index.ts';
-import { currentPrice, imageIsAvailable, skuIsOpen } from '../predicates.ts';
+import { currentPrice, imageIsAvailable, regionHasHost, skuIsOpen } from '../predicates.ts';
 import { statement } from '../statement.ts';
 import type { Allocations, OsImages, OsImageVersions, Regions, SkuCatalog, SkuVmProfiles } from '../types.gen.ts';
 
@@ -19,7 +19,9 @@ export type LaunchFacts = Readonly<{
       currency: string | null;
     }
   > | null;
-  region: Readonly<Pick<Regions, 'name' | 'enabled' | 'disabled_reason' | 'fabric_isolation'>> | null;
+  region: Readonly<
+    Pick<Regions, 'name' | 'enabled' | 'disabled_reason' | 'fabric_isolation'> & { has_host: boolean }
+  > | null;
   /** The pinned version: of the requested image, otherwise of the SKU's first that is stable, verified and available in the region. */
   image: Readonly<Pick<OsImages, 'name'> & Pick<OsImageVersions, 'digest' | 'boot_kind'>> | null;
   profile: Readonly<Pick<SkuVmProfiles, 'name' | 'vcpu_count' | 'memory_mib' | 'hugepages' | 'numa_policy'>> | null;
@@ -58,7 +60,7 @@ const FACTS = `
   (select row_to_json(k) from (select s.name, s.capacity_shape, s.gpu_model, s.gpus_per_node, s.allowed_gpu_counts, s.enabled, s.disabled_reason,
       c.gpu_hourly_price_minor, c.currency from sku_catalog s left join lateral (${currentPrice('s.name')}) c on true
     where s.name = :sku_name and s.retired_at is null) k) as sku,
-  (select row_to_json(r) from (select name, enabled, disabled_reason, fabric_isolation from regions where name = :region_name and retired_at is null) r) as region,
+  (select row_to_json(r) from (select name, enabled, disabled_reason, fabric_isolation, ${regionHasHost('regions.name')} as has_host from regions where name = :region_name and retired_at is null) r) as region,
   (select json_build_object('name', i.name, 'digest', c.digest, 'boot_kind', c.boot_kind) from os_images i join os_image_skus x on x.image_name = i.name
     cross join lateral (${DEFAULT_OR_NEWEST}) c where x.sku_name = :sku_name and i.retired_at is null
       and case when :image_name is null then i.channel = 'stable' and i.trust = 'verified' else i.name = :image_name end order by i.name limit 1) as image,
