@@ -16,6 +16,7 @@ export const UNCOMPARED: ReadonlySet<OperationId> = new Set<OperationId>([
   'adminNodeSlotApprove',
   'adminNodeSlotMarkWiped',
   'adminNodeDiskApprove',
+  'adminNodeDiskExclude',
   'adminNodeDiskRevoke',
   'adminHealthBreakerReset',
   'adminNodeVmRemove',
