@@ -73,6 +73,12 @@ export const aCatalog = async (sql: Sql): Promise<Readonly<{ pool_id: string; us
      select 'prc_' || left(md5(name), 26), name, $2, 'USD', now(), 'test' from unnest($1::text[]) as name on conflict do nothing`,
     [[SLICE_SKU, BAREMETAL_SKU], PRICE_MINOR],
   );
+  // Not the default, so that a test that needs sizes can set its own.
+  await sql.query(
+    `insert into sku_vm_profiles (name, sku_name, gpu_count, vcpu_count, memory_mib, is_default)
+     values ('test_profile', $1, 1, 4, 4096, false) on conflict do nothing`,
+    [SLICE_SKU],
+  );
   await anImage(sql);
   return aPool(sql);
 };

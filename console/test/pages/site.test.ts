@@ -21,7 +21,11 @@ const choose = async (page: Page, field: string, option: string | RegExp): Promi
 /** The equivalent command of what is typed, which the CLI must know. */
 const showsCommand = async (page: Page, expected: RegExp): Promise<void> => {
   const shown = page.locator('pre').filter({ hasText: expected });
-  await shown.waitFor({ state: 'attached' });
+  await shown.waitFor({ state: 'attached' }).catch(async (err: unknown) => {
+    throw new Error(`none of ${JSON.stringify(await page.locator('pre').allTextContents())} matches ${expected}`, {
+      cause: err,
+    });
+  });
   assert.equal(await unknownPart((await shown.textContent()) ?? ''), null);
 };
 /** Sends the form and waits until it was accepted. */
@@ -176,7 +180,7 @@ describe('the site', { skip: needsBrowser }, () => {
       assert.equal(await form.getByLabel('Name', { exact: true }).inputValue(), 'ubuntu-24.04-h200-base');
       await refuses(form, 'Register', 'Enter the digest.');
       await form.getByLabel('catalog.json').fill(`{"digest":"${DIGEST}","size_bytes":4000000000,"unknown":[]}`);
-      await send(page, 'Register', /image register catalog\.json --sku h200-sxm-slice/);
+      await send(page, 'Register', /image register catalog\.json --boot-kind uefi --sku h200-sxm-slice/);
       await row(page, DIGEST.slice(0, 19)).getByText('Used by launches').waitFor();
       await page.getByText('stable, unverified').waitFor();
       await open(page, `Retire ${DIGEST.slice(0, 19)}`);

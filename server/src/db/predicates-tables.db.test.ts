@@ -19,6 +19,7 @@ import { PLATFORM } from './client.ts';
 import {
   CLOCK_TRUSTED,
   claimCounts,
+  claimReachesDisk,
   DISK_OPEN,
   databaseName,
   deviceIsHeldElsewhere,
@@ -27,9 +28,11 @@ import {
   imageIsDefault,
   isInProject,
   launchKeyCounts,
+  regionHasHost,
   SESSION_LIVE,
   skuHasDefaultImage,
   skuHasImage,
+  skuHasVmProfile,
   skuIsOpen,
   slotIsProven,
   TASK_UNDONE,
@@ -38,6 +41,8 @@ import {
   taskIsHeld,
   taskIsHeldByRestore,
   taskIsLate,
+  unapprovedDiskCount,
+  unapprovedDisks,
 } from './predicates.ts';
 
 type Tables = Readonly<Record<string, Readonly<{ columns: string; rows: readonly object[] }>>>;
@@ -327,6 +332,120 @@ describe('a shared predicate over other tables', () => {
       const open = world.regions.flatMap((one) => (one.enabled && one.retired_at === null ? [one.name] : []));
       return isWhole(world) || world.images.some((one) => one.is_of_sku && defaultRegions(world, one, open).length > 0);
     });
+  });
+
+  it('finds a VM profile in use for a SKU of slices, and needs none for bare metal', () =>
+    holds(
+      fc.record({
+        capacity_shape: fc.constantFrom('baremetal', 'gpu_slice', 'gpu_slice'),
+        profiles: fc.array(fc.record({ sku_name: fc.constantFrom('h200', 'b200'), retired_at: orNull(day) }), {
+          maxLength: 2,
+        }),
+      }),
+      ({ capacity_shape, profiles }) => ({
+        k: { columns: 'name text, capacity_shape text', rows: [{ name: 'h200', capacity_shape }] },
+        sku_vm_profiles: { columns: 'sku_name text, retired_at timestamptz', rows: profiles },
+      }),
+      `select ${skuHasVmProfile('k')} from k`,
+      ({ capacity_shape, profiles }) =>
+        capacity_shape === 'baremetal' ||
+        profiles.some(({ sku_name, retired_at }) => sku_name === 'h200' && retired_at === null),
+    ));
+
+  it('has a host in a region exactly when one of its nodes is active', () =>
+    holds(
+      fc.array(
+        fc.record({
+          region_name: fc.constantFrom(...REGIONS),
+          state: fc.oneof(fc.constant('active'), fc.constantFrom(...NODE_STATES)),
+        }),
+        { maxLength: 2 },
+      ),
+      (nodes) => ({ nodes: { columns: 'region_name text, state text', rows: nodes } }),
+      `select ${regionHasHost("'north'")}`,
+      (nodes) => nodes.some(({ region_name, state }) => region_name === 'north' && state === 'active'),
+    ));
+
+  it('lets a claim reach a disk of its whole node, of an ended decision only where it is older than the end', () =>
+    holds(
+      fc.record({
+        claim: fc.record({
+          node_id: mostly('nod_a', 'nod_b'),
+          claim_kind: mostly('node_exclusive', 'slot'),
+          created_at: day,
+        }),
+        disk: fc.record({
+          node_id: fc.constant('nod_a'),
+          state: fc.oneof(fc.constant('revoked'), fc.constantFrom(...DISK_APPROVAL_STATES)),
+          state_since: day,
+        }),
+      }),
+      ({ claim, disk }) => ({
+        c: { columns: 'node_id text, claim_kind text, created_at timestamptz', rows: [claim] },
+        d: { columns: 'node_id text, state text, state_since timestamptz', rows: [disk] },
+      }),
+      `select ${claimReachesDisk('c', 'd')} from c, d`,
+      ({ claim, disk }) =>
+        claim.node_id === disk.node_id &&
+        claim.claim_kind === 'node_exclusive' &&
+        (disk.state !== 'revoked' || claim.created_at < disk.state_since),
+    ));
+
+  it('lists the disks of a whole node that no wipe covers and no operator excluded', async () => {
+    const SERIALS = ['s1', 's2', 's3'] as const;
+    const world = fc.record({
+      capacity_mode: mostly('baremetal', 'slice'),
+      found: fc.uniqueArray(fc.constantFrom<string | null>(...SERIALS, null), { minLength: 1, maxLength: 3 }),
+      data: fc.subarray([...SERIALS], { maxLength: 1 }),
+      slots: fc.subarray([...SERIALS], { maxLength: 1 }),
+      decisions: fc.uniqueArray(
+        fc.record({ serial: fc.constantFrom(...SERIALS), state: fc.constantFrom('approved', ...DISK_APPROVAL_STATES) }),
+        { minLength: 1, maxLength: 2, selector: ({ serial }) => serial },
+      ),
+    });
+    type World = typeof world extends fc.Arbitrary<infer T> ? T : never;
+    const tables = ({ capacity_mode, found, data, slots, decisions }: World): Tables => ({
+      n: {
+        columns: 'id text, capacity_mode text, disks_found jsonb, data_disks jsonb',
+        rows: [
+          {
+            ...{ id: 'nod_a', capacity_mode },
+            disks_found: found.map((serial, at) => ({ name: `nvme${at}`, serial })),
+            data_disks: data.map((serial) => ({ serial })),
+          },
+        ],
+      },
+      node_resource_slots: {
+        columns: 'node_id text, nvme_serial text',
+        rows: slots.map((nvme_serial) => ({ node_id: 'nod_a', nvme_serial })),
+      },
+      disk_ownerships: {
+        columns: 'node_id text, serial text, state text',
+        rows: decisions.map((one) => ({ node_id: 'nod_a', ...one })),
+      },
+    });
+    const stateOf = ({ decisions }: World, serial: string) => decisions.find((one) => one.serial === serial)?.state;
+    const uncovered = (one: World) =>
+      one.capacity_mode === 'slice'
+        ? []
+        : one.found.filter(
+            (serial) =>
+              serial === null ||
+              !(
+                one.data.includes(serial as never) ||
+                one.slots.includes(serial as never) ||
+                stateOf(one, serial) === 'excluded'
+              ),
+          );
+    await holds(world, tables, `select ${unapprovedDiskCount('n')} > 0 from n`, (one) => uncovered(one).length > 0);
+    const isPending = (one: World, serial: string | null) =>
+      serial !== null && (OPEN_DISK_APPROVAL_STATES as readonly string[]).includes(stateOf(one, serial) ?? '');
+    await holds(
+      world,
+      tables,
+      `select exists (select from json_array_elements(${unapprovedDisks('n')}) x where (x ->> 'is_wipe_pending')::boolean) from n`,
+      (one) => uncovered(one).some((serial) => isPending(one, serial)),
+    );
   });
 
   it('lets a SKU be launched exactly when it is live, enabled and the domain finds no blocker', () => {

@@ -9,6 +9,7 @@ import {
   allocationMoves,
   BILLING,
   billingEffect,
+  isInCustody,
   isReleasable,
   OCCUPYING_ALLOCATION_STATES,
   STARTING_ALLOCATION_STATES,
@@ -91,4 +92,8 @@ test('the table in doc/architecture/allocation-states.md equals the table in the
     .map((line) => line.split('|').map((cell) => cell.trim()))
     .filter(([, from]) => (ALLOCATION_STATES as readonly string[]).includes(from ?? ''));
   assert.deepEqual(Object.fromEntries(rows.map(([, from, to, billing]) => [`${from} -> ${to}`, billing])), BILLING);
+});
+
+test('claims wait for a wipe proof from the end of use until the allocation is released', () => {
+  assert.deepEqual(ALLOCATION_STATES.filter(isInCustody), ['releasing', 'release_failed', 'failed']);
 });
