@@ -27,7 +27,10 @@ export const STATES: readonly string[] = [
 ];
 
 /** What few histories reach: it depends on faults that meet a short moment. The bench requires it of 500 histories and more. */
-export const RARE: ReadonlySet<string> = new Set(['retire', 'node_delete', 'run_retry', 'power unknown']);
+export const RARE: ReadonlySet<string> = new Set([
+  ...['retire', 'node_delete', 'run_retry'],
+  ...['power starting', 'power reinstalling', 'power unknown'],
+]);
 
 export const reachedStates = async (sql: SqlClient): Promise<ReadonlyMap<string, number>> => {
   const { rows } = await sql.query<{ what: string; n: number }>(

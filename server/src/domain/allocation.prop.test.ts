@@ -95,5 +95,5 @@ test('the table in doc/architecture/allocation-states.md equals the table in the
 });
 
 test('claims wait for a wipe proof from the end of use until the allocation is released', () => {
-  assert.deepEqual(ALLOCATION_STATES.filter(isInCustody), ['releasing', 'release_failed', 'failed']);
+  assert.deepEqual(ALLOCATION_STATES.filter(isInCustody), ['releasing', 'failed', 'release_failed']);
 });

@@ -165,3 +165,10 @@ test('only a stuck run is retried, and only a live one cancelled, once', () => {
     assert.equal(cancelRefusal({ state, is_cancelling: true })?.is_done, isLive(state));
   }
 });
+
+test('a run that was wound down states what ended it', () => {
+  const ended = (winding: 'cancel' | 'deadline' | 'failure') => settle({ ...facts, winding }, plan, { kind: 'done' });
+  assert.equal(ended('cancel').state, 'cancelled');
+  assert.deepEqual([ended('deadline').state, ended('deadline').reason], ['done', 'Cleaned up after its deadline.']);
+  assert.deepEqual([ended('failure').state, ended('failure').reason], ['done', 'Cleaned up after a failure.']);
+});
