@@ -11,6 +11,7 @@ import { APP_ROLE, migrate } from '../../server/src/db/migrate.ts';
 import { loadSchedulerNode } from '../../server/src/db/placement.ts';
 import { summaryRow } from '../../server/src/placement/summary.ts';
 import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../../server/src/ports/postgres/embedded.ts';
+import { neverRestored } from '../../server/test/database.ts';
 import { applyDemoSite } from '../../server/test/demo-site.ts';
 
 export const REGION = 'us-buffalo-1';
@@ -91,6 +92,7 @@ const makeFleet = async (url: string, nodes: number): Promise<Database> => {
   await owner.connect();
   await owner.query(INVENTORY.replaceAll('NODES', String(nodes)));
   await summaries(database, owner);
+  await neverRestored(owner);
   // Excludes tables that are still empty: key checks planned for an empty table would always read all of it.
   await owner.query(
     'vacuum analyze nodes, node_resource_slots, node_fabric_partitions, node_placement_summary, organizations, projects, sku_catalog',

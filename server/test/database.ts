@@ -57,7 +57,7 @@ const withClient = async <T>(url: string, fn: (client: Client) => Promise<T>): P
  * As if a worker had compared the database with its heads just now, and for as long as the test takes: most tests have no
  * worker, and hosts would get no task that destroys data.
  */
-const neverRestored = async (client: Client): Promise<void> => {
+export const neverRestored = async (client: Client): Promise<void> => {
   await client.query(
     `update audit_sealer s set compared_at = now() + interval '100 years', compared_in = ${databaseName('s')}`,
   );
